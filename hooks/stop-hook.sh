@@ -1,0 +1,76 @@
+#!/bin/sh
+# Taskie's Stop hook. Answers by itself where no engine can apply; everything else is Python's.
+#
+#   stop-hook.sh               errors in the input exit 2, for scripts and tests
+#   stop-hook.sh --fail-open   as the client runs it: always exit 0, since exit 2 would block the stop
+#
+# No `set -e` or `-u`: the shell's own errors exit 2. stdin is left alone: the shell reads byte by byte.
+
+markers='.taskie/plans'
+
+marked() { # does this directory hold a marker of an engine?
+    for marker in $markers; do
+        [ -e "$1/$marker" ] || [ -L "$1/$marker" ] && return 0
+    done
+    return 1
+}
+
+marked_upwards() { # does this directory, or one above it?
+    at=$1
+    while [ -n "$at" ]; do
+        marked "$at" && return 0
+        at=${at%/*}
+    done
+    marked ''
+}
+
+if [ "$1" = --fail-open ] && [ -n "$CLAUDE_PROJECT_DIR" ]; then
+    if [ -n "$TASKIE_HOOK_SKIP" ]; then
+        applies=
+    elif marked "$CLAUDE_PROJECT_DIR" || marked_upwards "$PWD"; then
+        applies=yes
+    else
+        # The path may lead here through a link; its physical form has other parents.
+        logical=$PWD
+        cd -P . 2>/dev/null
+        if [ "$PWD" != "$logical" ] && marked_upwards "$PWD"; then applies=yes; else applies=; fi
+    fi
+    if [ -z "$applies" ]; then
+        echo '{"suppressOutput": true}'
+        exit 0
+    fi
+fi
+
+self=$0
+while [ -L "$self" ]; do
+    link=$(readlink "$self")
+    case $link in
+        /*) self=$link ;;
+        *) self=${self%/*}/$link ;;
+    esac
+done
+
+# A version manager's shim costs ten times the interpreter, and macOS has a stub that opens a dialog.
+python=$TASKIE_PYTHON
+shim=
+if [ -z "$python" ]; then
+    IFS=:
+    set -f
+    for directory in $PATH; do
+        case $directory in
+            */shims) [ -x "$directory/python3" ] && shim=${shim:-$directory/python3} ;;
+            /usr/bin) [ -x /usr/bin/python3 ] && [ ! -e /usr/bin/xcode-select ] && python=/usr/bin/python3 ;;
+            /*) [ -x "$directory/python3" ] && [ ! -d "$directory/python3" ] && python=$directory/python3 ;;
+        esac
+        [ -n "$python" ] && break
+    done
+    set +f
+    unset IFS
+    python=${python:-$shim}
+fi
+
+if [ -n "$python" ] && [ -x "$python" ]; then
+    exec "$python" -I -S "${self%/*}/stop_hook.py" "$@"
+fi
+echo '{"systemMessage": "Taskie found no Python: install Python 3.9 or newer, or set TASKIE_PYTHON to one.", "suppressOutput": true}'
+exit 0

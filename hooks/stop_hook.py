@@ -1,0 +1,33 @@
+"""Starts the hook. Must parse on every Python 3, so that one that is too old can look for another."""
+
+import os
+import sys
+
+root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+# In the wheel the plugin's files lie inside the package.
+home = root if os.path.isdir(os.path.join(root, "taskie")) else os.path.dirname(os.path.dirname(root))
+
+
+def start():
+    if sys.version_info < (3, 9):
+        for minor in range(20, 8, -1):
+            for directory in os.environ.get("PATH", "").split(os.pathsep):
+                python = os.path.join(directory, "python3.%d" % minor)
+                if os.path.isabs(python) and not directory.endswith("/shims") and os.access(python, os.X_OK):
+                    os.execv(python, [python, "-I", "-S", os.path.abspath(__file__)] + sys.argv[1:])
+        print('{"systemMessage": "Taskie needs Python 3.9 or newer; set TASKIE_PYTHON.", "suppressOutput": true}')
+        return 0
+    package = os.path.join(home, "taskie")
+    compiled = os.path.join(package, "__pycache__", "stop.%s.pyc" % sys.implementation.cache_tag)
+    if not os.path.exists(compiled) and not os.access(package, os.W_OK):
+        # Compiling everything again at each stop would cost more than all the rest.
+        cache = os.environ.get("CLAUDE_PLUGIN_DATA") or os.path.join(os.path.expanduser("~"), ".cache", "taskie")
+        sys.pycache_prefix = os.path.join(cache, "pycache")
+    sys.path.insert(0, home)
+    from taskie.stop import main
+
+    return main(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(start())

@@ -1,0 +1,182 @@
+"""Settings: defaults < the user's TOML < the project's TOML < the environment. Never blocks, only warns."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from taskie.protocol import parse_json
+from taskie.store import StoreError, read_regular
+from taskie.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+
+class Config(Value):
+    """Every setting, flat: `review_models` is `models` in `[review]`, and `TASKIE_REVIEW_MODELS`."""
+
+    review_command: tuple[str, ...] = ("claude",)
+    review_models: tuple[str, ...] = ("opus", "sonnet")
+    review_clean_required: int = 2
+    review_max_reviews: int = 8
+    review_timeout: float = 570.0
+    review_permissions: str = "skip"
+    review_max_turns: int | None = None
+    review_hooks: str = "off"
+    loop_guard: str = "progress"
+    warnings: tuple[str, ...] = ()
+
+
+def _whole(least: int) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        value = int(value) if isinstance(value, str) else value
+        if type(value) is not int or value < least:
+            raise ValueError(f"a whole number from {least} on")
+        return value
+
+    return check
+
+
+def _seconds(value: Any) -> float:
+    value = float(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else value
+    if type(value) is not float or not 0 < value < float("inf"):
+        raise ValueError("a number of seconds above 0")
+    return value
+
+
+def _one_of(*allowed: str) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if value not in allowed:
+            raise ValueError(" or ".join(repr(choice) for choice in allowed))
+        return value
+
+    return check
+
+
+def _words(separator: str | None) -> Callable[[Any], Any]:
+    """A list of words; in one string, words apart by the separator, or one word if there is none."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, str):
+            value = [part.strip() for part in value.split(separator)] if separator else [value]
+        if not isinstance(value, list) or not value or not all(isinstance(v, str) and v for v in value):
+            raise ValueError("a list of one or more words")
+        return tuple(value)
+
+    return check
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "review_command": _words(None),
+    "review_models": _words(","),
+    "review_clean_required": _whole(1),
+    "review_max_reviews": _whole(0),
+    "review_timeout": _seconds,
+    "review_permissions": _one_of("skip", "scoped"),
+    "review_max_turns": _whole(1),
+    "review_hooks": _one_of("off", "keep"),
+    "loop_guard": _one_of("progress", "strict"),
+}
+
+
+def load(root: str, env: Mapping[str, str]) -> Config:
+    """The settings that hold in this project, with a warning for each that could not be taken."""
+    base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".config")
+    sources = (
+        (os.path.join(base, "taskie", "config.toml"), False, True),
+        (os.path.join(root, "pyproject.toml"), True, False),
+        (os.path.join(root, ".taskie", "config.toml"), False, False),
+    )
+    settings: dict[str, Any] = {}
+    warnings: list[str] = []
+    for path, is_pyproject, is_users in sources:
+        try:
+            tables = _read_toml(path, is_pyproject)
+        except StoreError as error:
+            warnings.append(f"{path}: {error}; its settings are not used")
+            continue
+        for key, value in _flat(tables, path, warnings):
+            if key == "review_command" and not is_users:
+                # A clone must not choose the program that we run.
+                warnings.append(f"{path}: review.command is only taken from your own configuration; ignored")
+            else:
+                _take(settings, key, value, f"{path}: {key.replace('_', '.', 1)}", warnings)
+    for key in _CHECKS:
+        name = f"TASKIE_{key.upper()}"
+        if env.get(name):
+            value: Any = env[name]
+            if value.startswith("["):
+                try:
+                    value = parse_json(value)
+                except ValueError:
+                    pass  # the check below says what is expected
+            _take(settings, key, value, name, warnings)
+    return Config(warnings=tuple(warnings), **settings)
+
+
+def _take(settings: dict[str, Any], key: str, value: Any, where: str, warnings: list[str]) -> None:
+    try:
+        settings[key] = _CHECKS[key](value)
+    except ValueError as error:
+        expected = str(error) if not str(error).startswith(("invalid", "could not")) else "a number"
+        warnings.append(f"{where} must be {expected}; ignored")
+
+
+def _flat(tables: dict[str, Any], path: str, warnings: list[str]) -> list[tuple[str, Any]]:
+    found = []
+    for section, table in tables.items():
+        names = [key.split("_", 1)[1] for key in _CHECKS if key.startswith(section + "_")]
+        if not names:
+            continue  # another engine's section
+        if not isinstance(table, dict):
+            warnings.append(f"{path}: {section} must be a table; ignored")
+            continue
+        for name, value in table.items():
+            if name in names:
+                found.append((f"{section}_{name}", value))
+            else:
+                warnings.append(f"{path}: [{section}] has no setting {name!r} (it has {', '.join(names)})")
+    return found
+
+
+def _read_toml(path: str, is_pyproject: bool) -> dict[str, Any]:
+    try:
+        path = os.path.realpath(path)  # people keep their configuration behind links
+        data = read_regular(path)
+    except OSError as error:
+        raise StoreError(f"cannot be read ({error.strerror})") from None
+    if data is None or (is_pyproject and b"tool.taskie" not in data):
+        return {}
+    parser = _toml_parser()
+    if parser is None:
+        raise StoreError("reading TOML needs Python 3.11, or `pip install tomli`")
+    try:
+        parsed = parser(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"is no valid TOML ({error})") from None
+    if is_pyproject:
+        tool = parsed.get("tool")
+        parsed = tool.get("taskie", {}) if isinstance(tool, dict) else {}
+    if not isinstance(parsed, dict):
+        raise StoreError("tool.taskie is no table")
+    return parsed
+
+
+def _toml_parser() -> Callable[[str], dict[str, Any]] | None:
+    try:
+        if sys.version_info >= (3, 11):
+            import tomllib as parser
+        else:
+            try:
+                import tomli as parser
+            except ImportError:
+                import site
+
+                site.main()  # the hook runs with -S, so what pip installed is not importable yet
+                import tomli as parser
+    except ImportError:
+        return None
+    return parser.loads

@@ -1,0 +1,102 @@
+"""What lies in the plans' directory: the newest plan, its Markdown files, their ages. Never follows a link."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from taskie.store import StoreError, read_regular
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+MAX_TEXT = 16 * 1024 * 1024
+
+
+def plan_directories(plans: str) -> list[str]:
+    """The names of all plans, whatever they are called."""
+    try:
+        with os.scandir(plans) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+
+
+def newest_plan(plans: str) -> str | None:
+    """The name of the plan whose Markdown or state was modified last, at any depth.
+
+    A directory's own time says nothing: an edit in place does not change it, so every file is looked at.
+    """
+    best = None
+    newest = -1
+    for name in plan_directories(plans):
+        pending = [os.path.join(plans, name)]
+        while pending:
+            try:
+                with os.scandir(pending.pop()) as entries:
+                    for entry in entries:
+                        if entry.name.endswith(".md") or entry.name == "state.json":
+                            modified = entry.stat(follow_symlinks=False).st_mtime_ns
+                            if modified > newest:
+                                newest = modified
+                                best = name
+                        if entry.is_dir(follow_symlinks=False):
+                            pending.append(entry.path)
+            except OSError:
+                continue  # gone meanwhile, or not ours to read
+    return best
+
+
+def markdown(plan: str) -> tuple[list[str], bool]:
+    """The names of the Markdown files directly in the plan, and whether there are deeper ones."""
+    names = []
+    nested = False
+    for depth, entry in _walk(plan):
+        if entry.name.endswith(".md") and not entry.is_dir(follow_symlinks=False):
+            if depth:
+                nested = True
+            else:
+                names.append(entry.name)
+    return sorted(names), nested
+
+
+def _walk(directory: str) -> Iterator[tuple[int, os.DirEntry[str]]]:
+    pending = [(0, directory)]
+    while pending:
+        depth, at = pending.pop()
+        try:
+            with os.scandir(at) as entries:
+                for entry in entries:
+                    yield depth, entry
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append((depth + 1, entry.path))
+        except OSError:
+            continue
+
+
+def written_at(path: str) -> int | None:
+    """When a regular file was last modified, in ns; None if there is none. A link or directory is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns if stat.S_ISREG(found.st_mode) else None
+
+
+def is_written(path: str) -> bool:
+    """Whether a regular file with something in it is there."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size > 0
+
+
+def read_text(path: str) -> str:
+    """A Markdown file's text, empty if it cannot be read."""
+    try:
+        return (read_regular(path, MAX_TEXT) or b"").decode("utf-8", "replace")
+    except StoreError:
+        return ""

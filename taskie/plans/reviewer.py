@@ -1,0 +1,203 @@
+"""One run of the reviewer: its arguments, the file it must write, the verdict it gives. Knows no state."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+
+from taskie import agent
+from taskie.plans.files import is_written
+from taskie.plans.phases import FOR_VERDICT
+from taskie.protocol import parse_json, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
+    from taskie.config import Config
+    from taskie.project import Project
+
+_UNKNOWN_OPTION = re.compile(rb"unknown option '?(--[a-z-]+)")
+_DROPPABLE = ("--settings", "--no-session-persistence")
+MAX_LOG = 1024 * 1024
+
+
+class ReviewFailed(Exception):
+    """There is no review; the message says why and what to do."""
+
+
+def arguments(config: Config, model: str, prompt: str, without: Collection[str] = ()) -> list[str]:
+    """What follows the program's name. `--print` and the prompt come last: list options swallow what follows."""
+    argv = ["--model", model, "--output-format", "json", "--json-schema", FOR_VERDICT]
+    if config.review_permissions == "scoped":
+        argv += ["--permission-mode", "dontAsk", "--tools", "Read,Grep,Glob,Write"]
+        # Rules for writing are spelled Edit; Write(path) never matches.
+        argv += ["--allowedTools", "Read,Grep,Glob,Edit(.taskie/**)"]
+    else:
+        argv += ["--dangerously-skip-permissions"]
+    if config.review_max_turns:
+        argv += ["--max-turns", str(config.review_max_turns)]
+    if config.review_hooks == "off" and "--settings" not in without:
+        argv += ["--settings", '{"disableAllHooks":true}']
+    if "--no-session-persistence" not in without:
+        argv += ["--no-session-persistence"]
+    return [*argv, "--print", prompt]
+
+
+def is_clean(output: bytes) -> bool:
+    """Whether the verdict is PASS. The real client has it in `structured_output`; no verdict is no PASS."""
+    try:
+        document = parse_json(output)
+    except ValueError:
+        return False
+    if not isinstance(document, dict):
+        return False
+    for place in ("structured_output", "result"):
+        answer = document.get(place)
+        if isinstance(answer, str):
+            try:
+                answer = parse_json(answer)
+            except ValueError:
+                continue
+        if isinstance(answer, dict) and "verdict" in answer:
+            return bool(answer["verdict"] == "PASS")
+    return False
+
+
+def review(project: Project, plan: str, name: str, iteration: int, model: str, prompt: str) -> bool:
+    """Have the review file `name` written in the plan; True if the review is clean. ReviewFailed: nothing changed."""
+    config = project.config
+    program = agent.find_program(config.review_command[0], project.env.get("PATH", ""))
+    if program is None:
+        raise ReviewFailed(
+            f"{shown(config.review_command[0])} was not found on PATH; install it or set review.command"
+        )
+    command = [program, *config.review_command[1:]]
+    log = os.path.join(plan, f".review-{iteration}.log")
+    with _Place(plan, name) as place:
+        output = _run(project, command, model, prompt, log)
+        if not is_written(place.path):
+            raise ReviewFailed(f"the reviewer ended without writing {name}; see {log}")
+        place.keep()
+    _remove(log)
+    return is_clean(output)
+
+
+def _run(project: Project, command: list[str], model: str, prompt: str, log: str) -> bytes:
+    """The reviewer's stdout. A client too old for an option that only we add is called again without it."""
+    until = min(project.deadline, time.monotonic() + project.config.review_timeout)
+    without: list[str] = []
+    while True:
+        argv = command + arguments(project.config, model, prompt, without)
+        with _Output(log) as output:
+            outcome = agent.run(
+                argv,
+                cwd=project.root,
+                env=project.env,
+                stdout=output.stdout,
+                stderr=output.stderr,
+                seconds=until - time.monotonic(),
+            )
+            said, complained = output.read()
+        unknown = _UNKNOWN_OPTION.search(complained)
+        option = unknown[1].decode() if unknown and outcome.exit_code else None
+        if option in _DROPPABLE and option not in without:
+            without.append(option)
+            continue
+        if option == "--json-schema":
+            raise ReviewFailed("this client is too old: it does not know --json-schema; update it")
+        _check(outcome, said, complained, log)
+        return said
+
+
+def _check(outcome: agent.Outcome, said: bytes, complained: bytes, log: str) -> None:
+    answer = _object(said)
+    if outcome.problem is None and outcome.exit_code == 0 and answer.get("is_error") is not True:
+        return
+    why = f"the reviewer {outcome.problem}" if outcome.problem else f"the reviewer exited with code {outcome.exit_code}"
+    result = answer.get("result")
+    lines = complained.decode("utf-8", "replace").strip().splitlines()
+    detail = result if isinstance(result, str) and result else lines[-1] if lines else ""
+    raise ReviewFailed(f"{why}{': ' + shown(detail, 300) if detail else ''}; see {log}")
+
+
+def _object(said: bytes) -> dict[str, Any]:
+    try:
+        answer = parse_json(said)
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+class _Output:
+    """Where the reviewer writes: stdout into a file without a name, stderr into the log, which stays."""
+
+    def __init__(self, log: str) -> None:
+        self._log = log
+        self.stdout = self.stderr = -1
+
+    def __enter__(self) -> _Output:
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            for path in (self._log, self._log + ".out"):
+                _remove(path)  # never write through what somebody else put there
+            self.stderr = os.open(self._log, flags, 0o600)
+            self.stdout = os.open(self._log + ".out", flags, 0o600)
+            os.unlink(self._log + ".out")
+        except OSError as error:
+            self.__exit__()
+            raise ReviewFailed(f"{self._log} cannot be written ({error.strerror})") from None
+        return self
+
+    def read(self) -> tuple[bytes, bytes]:
+        """What was said and complained; a flood is cut."""
+        if os.fstat(self.stderr).st_size > MAX_LOG:
+            os.ftruncate(self.stderr, MAX_LOG)
+        size = os.fstat(self.stdout).st_size
+        said = os.pread(self.stdout, size, 0) if size <= agent.MAX_OUTPUT else b""
+        return said, os.pread(self.stderr, MAX_LOG, 0)
+
+    def __exit__(self, *_: object) -> None:
+        for fd in (self.stdout, self.stderr):
+            if fd >= 0:
+                os.close(fd)
+
+
+class _Place:
+    """The name that the review gets. What has it now (an earlier cycle's review) makes room, and comes back
+    unless the new one is kept: the client refuses to overwrite a file that it has not read."""
+
+    def __init__(self, plan: str, name: str) -> None:
+        self.path = os.path.join(plan, name)
+        self._old = os.path.join(plan, f".{name}.old")
+        self._kept = False
+
+    def __enter__(self) -> _Place:
+        try:
+            if os.path.lexists(self.path):
+                os.rename(self.path, self._old)
+        except OSError as error:
+            raise ReviewFailed(f"{self.path} is in the way and cannot be moved ({error.strerror})") from None
+        return self
+
+    def keep(self) -> None:
+        self._kept = True
+
+    def __exit__(self, *_: object) -> None:
+        if self._kept:
+            _remove(self._old)
+            return
+        _remove(self.path)  # half a review, of a run that failed
+        try:
+            os.rename(self._old, self.path)
+        except OSError:
+            pass  # there was none; or it stays beside it, under its hidden name
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # not there, or a directory that is not ours

@@ -1,0 +1,159 @@
+"""A plan's `state.json`: what it says, and its one atomic write. Knows the fields, not what follows from them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from taskie.protocol import parse_json
+from taskie.store import Lock, StoreError, edit_object, read_regular, replace
+from taskie.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from taskie.config import Config
+
+FILE = "state.json"
+REQUIRED = ("phase", "next_phase", "review_model", "max_reviews", "consecutive_clean", "tdd")
+COMPARED = ("phase", "next_phase", "phase_iteration", "current_task", "review_model", "consecutive_clean")
+LOCK_PATIENCE = 10.0
+
+_TASK = re.compile(r"[A-Za-z0-9_-]+")
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/\[\]-]*")
+_PLAN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+MAX_NAME = 200  # with -post-review-N.md it must still be a file's name
+
+
+class BadField(Exception):
+    """A field has a value that it cannot have; the message names it."""
+
+
+class PlanState(Value):
+    """The eight fields, with their defaults in place of what is missing or null."""
+
+    max_reviews: int
+    current_task: str | None
+    phase: str | None
+    phase_iteration: int | None
+    next_phase: str | None
+    review_model: str
+    consecutive_clean: int
+    tdd: bool
+
+
+def is_plan_id(name: str) -> bool:
+    """A name that may stand in a prompt and a message, and can be no option and no hidden directory."""
+    return len(name) <= MAX_NAME and _PLAN.fullmatch(name) is not None
+
+
+def is_task_id(name: str) -> bool:
+    return len(name) <= MAX_NAME and _TASK.fullmatch(name) is not None
+
+
+def is_model(name: str) -> bool:
+    return len(name) <= MAX_NAME and _MODEL.fullmatch(name) is not None
+
+
+def _count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 10**9
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+# What each field may hold besides null, and how to say so.
+FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "max_reviews": (_count, "a whole number from 0 on"),
+    "current_task": (lambda v: _text(v) and is_task_id(v), "a task id (letters, digits, _ and -) or null"),
+    "phase": (_text, "a phase"),
+    "phase_iteration": (_count, "a whole number from 0 on, or null"),
+    "next_phase": (_text, "a phase or null"),
+    "review_model": (lambda v: _text(v) and is_model(v), "a model's name"),
+    "consecutive_clean": (_count, "a whole number from 0 on"),
+    "tdd": (lambda v: isinstance(v, bool), "true or false"),
+}
+
+
+def parse(data: bytes) -> dict[str, Any]:
+    """The object in the file; StoreError says why there is none."""
+    try:
+        raw = parse_json(data)
+    except ValueError as error:
+        raise StoreError(f"{FILE}: invalid JSON ({error})") from None
+    if not isinstance(raw, dict):
+        raise StoreError(f"{FILE}: invalid JSON (not an object)")
+    return raw
+
+
+def load(plan: str) -> dict[str, Any] | None:
+    """What the plan's state file holds, None without one; StoreError if it cannot be used."""
+    data = read_regular(os.path.join(plan, FILE))
+    return None if data is None else parse(data)
+
+
+def missing_fields(raw: Mapping[str, Any]) -> list[str]:
+    return [field for field in REQUIRED if field not in raw]
+
+
+def interpret(raw: Mapping[str, Any], config: Config) -> PlanState:
+    """The state with defaults for what is missing; BadField for a value of the wrong type."""
+    values: dict[str, Any] = {
+        "max_reviews": config.review_max_reviews,
+        "current_task": None,
+        "phase": None,
+        "phase_iteration": None,
+        "next_phase": None,
+        "review_model": config.review_models[0],
+        "consecutive_clean": 0,
+        "tdd": False,
+    }
+    for field, (fits, expected) in FIELDS.items():
+        value = raw.get(field)
+        if field == "current_task" and _count(value):
+            value = str(value)  # agents often write the task's number
+        if value is None:
+            continue
+        if not fits(value):
+            raise BadField(f"{FILE}: {field} must be {expected}")
+        values[field] = value
+    return PlanState(**values)
+
+
+def with_defaults(raw: Mapping[str, Any], state: PlanState, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes, and every field that is missing or null with its default: a written state is complete."""
+    filled = {
+        field: getattr(state, field) for field in FIELDS if field not in raw or raw[field] is None
+    }
+    return {**filled, **changes}
+
+
+def update(plan: str, change: Callable[[dict[str, Any]], Mapping[str, Any] | None]) -> dict[str, Any] | None:
+    """Re-read, let `change` say which fields to set, replace; all under the write lock of the plans' directory.
+
+    None, and nothing is written, if `change` gives None. StoreError if it cannot be done.
+    """
+    with Lock(os.path.dirname(plan)) as lock:
+        if not lock.take(LOCK_PATIENCE):
+            raise StoreError(f"{FILE} is being written by another process")
+        data = read_regular(os.path.join(plan, FILE))
+        raw = {} if data is None else parse(data)
+        changes = change(dict(raw))
+        if changes is None:
+            return None
+        text = json.dumps(changes, indent=2) + "\n" if data is None else edit_object(data.decode("utf-8"), changes)
+        replace(os.path.join(plan, FILE), text.encode("utf-8"))
+        return {**raw, **changes}
+
+
+def compare_and_set(plan: str, seen: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
+    """Write the changes, unless somebody has meanwhile changed a field that they rest on: that edit wins."""
+
+    def unless_changed(now: dict[str, Any]) -> Mapping[str, Any] | None:
+        return changes if all(now.get(field) == seen.get(field) for field in COMPARED) else None
+
+    return update(plan, unless_changed) is not None

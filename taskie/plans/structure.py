@@ -1,0 +1,43 @@
+"""The rules for a plan's files, numbered as in the documentation. Takes names and text, returns sentences."""
+
+from __future__ import annotations
+
+import re
+
+from taskie.protocol import shown
+
+_KNOWN = re.compile(
+    r"(?:plan|design|tasks|task-[A-Za-z0-9_-]+|(?:plan|design|tasks|all-code|task-[A-Za-z0-9_-]+)-(?:post-)?review-[0-9]+)\.md"
+)
+_BASED_REVIEW = re.compile(r"(plan|design|tasks)-review-[0-9]+\.md")
+_POST_REVIEW = re.compile(r"(.+)-post-review-([0-9]+)\.md")
+
+
+def violations(names: list[str], nested: bool, tasks: str | None) -> list[str]:
+    """Everything that is wrong with a plan that has these Markdown files and this `tasks.md`."""
+    there = set(names)
+    known = [name for name in names if _KNOWN.fullmatch(name)]
+    found = []
+    if "plan.md" not in there:
+        found.append("Missing required file: plan.md")
+    found += [f"Invalid filename: {shown(name)}" for name in names if name not in known]
+    if nested:
+        found.append("Files found in nested directories")
+    for name in known:
+        review = _BASED_REVIEW.fullmatch(name)
+        if review and f"{review[1]}.md" not in there:
+            found.append(f"{name} requires {review[1]}.md")
+    for name in known:
+        post = _POST_REVIEW.fullmatch(name)
+        if post and f"{post[1]}-review-{post[2]}.md" not in there:
+            found.append(f"{name} requires {post[1]}-review-{post[2]}.md")
+    if "tasks.md" not in there:
+        if any(name.startswith("task-") for name in known):
+            found.append("Task files exist but tasks.md is missing")
+    else:
+        lines = [line.rstrip() for line in (tasks or "").splitlines() if line.strip()]
+        if not lines:
+            found.append("tasks.md has no table rows")
+        elif not all(line.startswith("|") and line.endswith("|") for line in lines):
+            found.append("tasks.md contains non-table content")
+    return found

@@ -1,0 +1,148 @@
+"""What a client sends (Event) and what it reads (Decision); the only place that renders output.
+
+Knows no engine, no file and no configuration.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import time
+
+from taskie.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MAX_INPUT = 64 * 1024 * 1024
+PATIENCE = 5.0
+
+
+class InputError(Exception):
+    """The event cannot be used; the message says why."""
+
+
+class Event(Value):
+    """One hook event. `cwd` is where the agent is now, which need not be where the client was started."""
+
+    cwd: str
+    stop_hook_active: bool = False
+    session_id: str | None = None
+    turn_id: str | None = None
+
+
+class Decision(Value):
+    """What an engine says. No `reason`: the stop is allowed. Messages are for the person, never for the model."""
+
+    reason: str | None = None
+    message: str | None = None
+    warnings: tuple[str, ...] = ()
+    progress: bool = False
+
+    def render(self) -> str:
+        """One line that both clients accept: a field of the wrong type, or one more, would lose the block."""
+        out: dict[str, object] = {}
+        if self.reason is not None:
+            out["decision"] = "block"
+            out["reason"] = speakable(self.reason) or "Blocked."
+        told = [text for text in (self.message, *self.warnings) if text]
+        if told:
+            out["systemMessage"] = speakable("\n".join(told))
+        if self.reason is None:
+            out["suppressOutput"] = True
+        return json.dumps(out)
+
+
+APPROVE = Decision()
+
+
+def merge(first: Decision, second: Decision) -> Decision:
+    """Both said, nothing lost; the first block is the one."""
+    told = [text for text in (first.message, second.message) if text]
+    return Decision(
+        reason=first.reason if first.reason is not None else second.reason,
+        message="\n".join(told) or None,
+        warnings=first.warnings + second.warnings,
+        progress=first.progress or second.progress,
+    )
+
+
+def speakable(text: str) -> str:
+    """Without lone surrogates, which a strict JSON reader refuses."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def shown(name: str, limit: int = 120) -> str:
+    """A name that somebody else chose, fit for one line of a message."""
+    text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def parse_json(data: bytes | str) -> Any:
+    """Strict JSON: `NaN`, deep nesting and bytes that are no UTF-8 are ValueErrors like any other."""
+    try:
+        text = data.decode("utf-8") if isinstance(data, bytes) else data
+        return json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def read_stdin(fd: int = 0, patience: float = PATIENCE) -> bytes:
+    """The event's bytes. A client may leave the pipe open, so a complete line is enough."""
+    buffer = bytearray()
+    until = time.monotonic() + patience
+    while True:
+        try:
+            if not select.select([fd], [], [], max(0.0, until - time.monotonic()))[0]:
+                raise InputError(f"Invalid JSON input: stdin was not closed within {patience:g} seconds")
+            chunk = os.read(fd, 1 << 20)
+        except (OSError, ValueError) as error:
+            raise InputError(f"Invalid JSON input: stdin cannot be read ({error})") from None
+        if not chunk:
+            return bytes(buffer)
+        buffer += chunk
+        if len(buffer) > MAX_INPUT:
+            raise InputError(f"Invalid JSON input: more than {MAX_INPUT >> 20} MB")
+        if chunk.endswith(b"\n") and not select.select([fd], [], [], 0)[0] and _is_complete(buffer):
+            return bytes(buffer)
+
+
+def _is_complete(buffer: bytearray) -> bool:
+    try:
+        parse_json(bytes(buffer))
+    except ValueError:
+        return False
+    return True
+
+
+def parse_event(data: bytes) -> Event:
+    """The event in what the client sent; InputError says what is wrong with it."""
+    if not data.strip():
+        raise InputError("Invalid JSON input: stdin was empty")
+    try:
+        raw = parse_json(data)
+    except UnicodeDecodeError:
+        raise InputError("Invalid JSON input: not UTF-8") from None
+    except ValueError as error:
+        raise InputError(f"Invalid JSON input: {error}") from None
+    if not isinstance(raw, dict):
+        raise InputError("Invalid JSON input: not a JSON object")
+    cwd = raw.get("cwd")
+    if cwd is not None and (not isinstance(cwd, str) or "\0" in cwd):
+        raise InputError("Invalid JSON input: cwd is not a path")
+    return Event(
+        cwd=cwd or "",
+        stop_hook_active=raw.get("stop_hook_active") is True,
+        session_id=_text(raw.get("session_id")),
+        turn_id=_text(raw.get("turn_id")),
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

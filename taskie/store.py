@@ -1,0 +1,164 @@
+"""One file on disk: read it safely, replace it atomically, lock a directory. Knows no engine's fields."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import stat
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+MAX_STATE = 4 * 1024 * 1024
+_BLANK = " \t\r\n"
+
+
+class StoreError(Exception):
+    """A file cannot be used; the message is a sentence about it."""
+
+
+def read_regular(path: str, limit: int = MAX_STATE) -> bytes | None:
+    """The content of a regular file, None if there is none. A FIFO must not hang us, a link not lead us out."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        reason = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read ({error.strerror})"
+        raise StoreError(f"{os.path.basename(path)} {reason}") from None
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise StoreError(f"{os.path.basename(path)} is not a regular file")
+        if found.st_size > limit:
+            raise StoreError(f"{os.path.basename(path)} is larger than {limit >> 20} MB")
+        chunks = []
+        while chunk := os.read(fd, 1 << 20):
+            chunks.append(chunk)
+        return b"".join(chunks)
+    except OSError as error:
+        raise StoreError(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
+    finally:
+        os.close(fd)
+
+
+def replace(path: str, data: bytes) -> None:
+    """All of it or nothing: a temporary file beside it, then a rename. The file keeps its mode."""
+    directory, name = os.path.split(path)
+    temporary = os.path.join(directory, f".{name}.{os.getpid()}.{time.monotonic_ns():x}")
+    try:
+        try:
+            mode = stat.S_IMODE(os.lstat(path).st_mode)
+        except FileNotFoundError:
+            mode = 0o666 & ~_umask()
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(fd, view) :]
+                os.fchmod(fd, mode)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            os.rename(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise StoreError(f"{name} cannot be written ({error.strerror})") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+class Lock:
+    """An exclusive `flock` on a directory's own descriptor: no file is left, a dead process holds nothing."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._fd = -1
+
+    def take(self, patience: float = 0.0) -> bool:
+        """Whether we hold it now. StoreError where the directory cannot be locked at all."""
+        until = time.monotonic() + patience
+        try:
+            fd = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise StoreError(f"{self._directory} cannot be locked ({error.strerror})") from None
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    os.close(fd)
+                    return False
+                time.sleep(0.01)
+            except OSError as error:
+                os.close(fd)
+                raise StoreError(f"{self._directory} cannot be locked ({error.strerror})") from None
+            else:
+                self._fd = fd
+                return True
+
+    def release(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Lock:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def edit_object(text: str, changes: Mapping[str, object]) -> str:
+    """A JSON object's text with some top-level values changed or added, every other byte as it was.
+
+    Parsing and printing again would turn 1.10 into 1.1, 1e400 into no JSON at all, and lose the user's layout.
+    `text` must be a valid JSON object.
+    """
+    decoder = json.JSONDecoder()
+    spans: dict[str, tuple[int, int]] = {}
+    at = _after_blank(text, 0) + 1
+    first = _after_blank(text, at)
+    layout = text[at:first]
+    end = at
+    while text[(at := _after_blank(text, at))] != "}":
+        if text[at] == ",":
+            at = _after_blank(text, at + 1)
+        key, at = decoder.raw_decode(text, at)
+        start = _after_blank(text, _after_blank(text, at) + 1)
+        at = end = decoder.raw_decode(text, start)[1]
+        spans[key] = (start, end)
+    parts = []
+    done = 0
+    for key, (start, stop) in sorted(spans.items(), key=lambda item: item[1]):
+        if key in changes:
+            parts += [text[done:start], json.dumps(changes[key])]
+            done = stop
+    parts.append(text[done:end])
+    members = len(spans)
+    for key, value in changes.items():
+        if key not in spans:
+            gap = layout if "\n" in layout else " " if members else ""
+            parts.append(f"{',' if members else ''}{gap}{json.dumps(key)}: {json.dumps(value)}")
+            members += 1
+    return "".join(parts) + text[end:]
+
+
+def _after_blank(text: str, at: int) -> int:
+    while text[at] in _BLANK:
+        at += 1
+    return at
