@@ -8,7 +8,7 @@ root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 home = root if os.path.isdir(os.path.join(root, "taskie")) else os.path.dirname(os.path.dirname(root))
 
 
-def start():
+def start() -> int:
     if sys.version_info < (3, 9):
         for minor in range(20, 8, -1):
             for directory in os.environ.get("PATH", "").split(os.pathsep):

@@ -36,9 +36,7 @@ def find_program(command: str, path: str) -> str | None:
     return next((c for c in candidates if os.path.isfile(c) and os.access(c, os.X_OK)), None)
 
 
-def run(
-    argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdout: int, stderr: int, seconds: float
-) -> Outcome:
+def run(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdout: int, stderr: int, seconds: float) -> Outcome:
     """Run it until it ends, its time is over or it floods its output; then end whatever it has started.
 
     stdout must be a file: through a pipe the client cuts a large result off, with exit code 0. stdin is empty,

@@ -107,14 +107,18 @@ def load(root: str, env: Mapping[str, str]) -> Config:
     for key in _CHECKS:
         name = f"TASKIE_{key.upper()}"
         if env.get(name):
-            value: Any = env[name]
-            if value.startswith("["):
-                try:
-                    value = parse_json(value)
-                except ValueError:
-                    pass  # the check below says what is expected
-            _take(settings, key, value, name, warnings)
+            _take(settings, key, _from_text(env[name]), name, warnings)
     return Config(warnings=tuple(warnings), **settings)
+
+
+def _from_text(text: str) -> Any:
+    """A variable's value: a JSON list, or the text itself."""
+    if text.startswith("["):
+        try:
+            return parse_json(text)
+        except ValueError:
+            pass  # the setting's own check says what is expected
+    return text
 
 
 def _take(settings: dict[str, Any], key: str, value: Any, where: str, warnings: list[str]) -> None:
@@ -166,17 +170,14 @@ def _read_toml(path: str, is_pyproject: bool) -> dict[str, Any]:
 
 
 def _toml_parser() -> Callable[[str], dict[str, Any]] | None:
+    name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
     try:
-        if sys.version_info >= (3, 11):
-            import tomllib as parser
-        else:
-            try:
-                import tomli as parser
-            except ImportError:
-                import site
+        return __import__(name).loads  # type: ignore[no-any-return]  # mypy cannot see through the name
+    except ImportError:
+        import site
 
-                site.main()  # the hook runs with -S, so what pip installed is not importable yet
-                import tomli as parser
+        site.main()  # the hook runs with -S, so what pip installed is not importable yet
+    try:
+        return __import__(name).loads  # type: ignore[no-any-return]
     except ImportError:
         return None
-    return parser.loads

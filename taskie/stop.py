@@ -115,7 +115,9 @@ def _report(error: Exception, env: Mapping[str, str]) -> str:
     try:
         os.makedirs(os.path.dirname(log), exist_ok=True)
         with open(log, "a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} Python {sys.version.split()[0]}\n{text}\n")
+            file.write(
+                f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} Python {sys.version.split()[0]}\n{text}\n"
+            )
     except OSError:
         return summary
     return f"{summary} Details: {log}"

@@ -82,7 +82,9 @@ def _go_on(
                 "pauses here. Run /taskie:continue-plan to go on, or set next_phase to null in state.json to end it."
             )
         elif current.next_phase is not None and current.next_phase not in PHASES:
-            warnings.append(f"state.json: next_phase {shown(current.next_phase)!r} is no phase; no review until it is mended")
+            warnings.append(
+                f"state.json: next_phase {shown(current.next_phase)!r} is no phase; no review until it is mended"
+            )
         return None
     if not turn.may_block(due.evidence):
         warnings.append(f"A {due.review.title} is due. It runs when the agent stops in its next turn.")
@@ -168,9 +170,7 @@ def _run_reviewer(project: Project, plan: Plan, current: PlanState, review: Revi
         raise NoReview(f"Review failed: {error}. The state is unchanged, so the next stop tries again.") from None
 
 
-def _unrecorded(
-    plan: Plan, raw: dict[str, Any], current: PlanState, conclusion: loop.Conclusion
-) -> Decision | None:
+def _unrecorded(plan: Plan, raw: dict[str, Any], current: PlanState, conclusion: loop.Conclusion) -> Decision | None:
     """The one write of a stop: None if it is done, else why not. Never a block on a state that is not recorded."""
     try:
         if state.compare_and_set(plan.path, raw, state.with_defaults(raw, current, conclusion.changes)):

@@ -57,9 +57,7 @@ def skip(state: PlanState, review: Review, tasks_remain: bool, config: Config) -
     """`max_reviews` is 0: no review, straight to where a passed one would lead."""
     to = target(review, tdd=state.tdd, tasks_remain=tasks_remain)
     changes = {"phase": review.phase, "next_phase": to, "phase_iteration": 0, **_fresh_cycle(to, config)}
-    return Conclusion(
-        changes, False, f"{_title(review)} skipped (max_reviews=0). {_proceed(to)}"
-    )
+    return Conclusion(changes, False, f"{_title(review)} skipped (max_reviews=0). {_proceed(to)}")
 
 
 def limit_message(state: PlanState, review: Review) -> str | None:

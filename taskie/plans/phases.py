@@ -11,7 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FOR_VERDICT = '{"type":"object","properties":{"verdict":{"type":"string","enum":["PASS","FAIL"]}},"required":["verdict"]}'
+FOR_VERDICT = (
+    '{"type":"object","properties":{"verdict":{"type":"string","enum":["PASS","FAIL"]}},"required":["verdict"]}'
+)
 
 
 class Review(Value):
@@ -143,9 +145,7 @@ _IMPLEMENT = Phase("Implementation", ("code-review",), (*_TASKS, *_BUILD, *_FINA
 # Besides these, any phase may end with no next one: every command can be run alone, at any time.
 PHASES: Mapping[str, Phase] = {
     "new-plan": Phase("Planning", ("plan-review",), ("plan-review", "post-plan-review")),
-    "plan-review": Phase(
-        "Plan review", ("post-plan-review", "create-tasks"), ("new-plan", "post-plan-review")
-    ),
+    "plan-review": Phase("Plan review", ("post-plan-review", "create-tasks"), ("new-plan", "post-plan-review")),
     "post-plan-review": Phase("Plan review", ("plan-review", "create-tasks"), ("plan-review",)),
     "create-tasks": Phase(
         "Task creation",

@@ -71,9 +71,7 @@ def review(project: Project, plan: str, name: str, iteration: int, model: str, p
     config = project.config
     program = agent.find_program(config.review_command[0], project.env.get("PATH", ""))
     if program is None:
-        raise ReviewFailed(
-            f"{shown(config.review_command[0])} was not found on PATH; install it or set review.command"
-        )
+        raise ReviewFailed(f"{shown(config.review_command[0])} was not found on PATH; install it or set review.command")
     command = [program, *config.review_command[1:]]
     log = os.path.join(plan, f".review-{iteration}.log")
     with _Place(plan, name) as place:

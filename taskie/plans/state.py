@@ -126,9 +126,7 @@ def interpret(raw: Mapping[str, Any], config: Config) -> PlanState:
 
 def with_defaults(raw: Mapping[str, Any], state: PlanState, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The changes, and every field that is missing or null with its default: a written state is complete."""
-    filled = {
-        field: getattr(state, field) for field in FIELDS if field not in raw or raw[field] is None
-    }
+    filled = {field: getattr(state, field) for field in FIELDS if field not in raw or raw[field] is None}
     return {**filled, **changes}
 
 

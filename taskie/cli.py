@@ -1,0 +1,163 @@
+"""The command line. Each command imports what it needs when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Callable
+
+import taskie
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+USAGE_ERROR = 2
+
+
+class CommandError(Exception):
+    """A command cannot do what was asked; the message says what to do. Exit 1, or 2 for wrong input."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is 0 done, 1 failed, 2 wrong usage or input."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["stop-hook"] and set(words[1:]) <= {"--fail-open"}:
+        from taskie import stop
+
+        return stop.main(words[1:])
+    parser = _parser()
+    options = parser.parse_args(words)
+    if not hasattr(options, "run"):
+        parser.print_help()
+        return USAGE_ERROR
+    run: Callable[[argparse.Namespace], int] = options.run
+    try:
+        return run(options)
+    except CommandError as error:
+        print(f"taskie: {error}", file=sys.stderr)
+        return error.code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _command_parser(
+        "taskie",
+        "Keeps a coding agent at work until its plan, its tasks and its code have passed their reviews.",
+        epilog="Start here: `taskie demo` shows the whole loop, with no key and no network. "
+        "`taskie COMMAND --help` explains each command.",
+    )
+    parser.add_argument("--version", action="version", version=f"taskie {taskie.__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=argparse.ArgumentParser)
+
+    hook = _add(
+        commands,
+        "stop-hook",
+        "the Stop hook: reads the client's event on stdin, prints one decision",
+        "Reads the hook event as JSON on stdin and prints one line of JSON: a block with its reason, or an "
+        "approval. `hooks/stop-hook.sh` runs this, faster. Try it: echo '{}' | taskie stop-hook",
+    )
+    hook.add_argument(
+        "--fail-open",
+        action="store_true",
+        help="exit 0 also if the input is wrong: a client takes exit 2 for a block",
+    )
+    hook.set_defaults(run=_stop_hook)
+
+    status = _add(
+        commands,
+        "status",
+        "where every plan of this project stands",
+        "Shows each plan with its stage, phase and review count, the newest first. The newest is the one that "
+        "the hook works on.",
+    )
+    status.add_argument("--json", action="store_true", help="for programs: a JSON object")
+    status.set_defaults(run=_status)
+
+    state = _add(commands, "state", "read or change a plan's state.json", "Reads or changes a plan's state.json.")
+    verbs = state.add_subparsers(metavar="get|set", required=True)
+    get = _add(
+        verbs,
+        "get",
+        "print the state, or what a jq filter selects of it",
+        "Prints the state as JSON, or the first result of a jq filter. Plain paths such as .phase need no jq.",
+    )
+    get.add_argument("filter", nargs="?", default=".", help="such as .next_phase (default: everything)")
+    get.add_argument("-r", "--raw", action="store_true", help="print a text without its quotes")
+    _add_plan(get)
+    get.set_defaults(run=_state_get)
+    set_ = _add(
+        verbs,
+        "set",
+        "change fields, checked and atomically",
+        "Changes the named fields and prints the new state; every other field stays as it is. A phase that does "
+        "not exist, or that cannot follow the present one, is refused. "
+        "Example: taskie state set phase=post-plan-review next_phase=plan-review",
+    )
+    set_.add_argument("fields", nargs="+", metavar="FIELD=VALUE", help="null empties a field that can be empty")
+    set_.add_argument("--force", action="store_true", help="allow a transition that the table of phases does not have")
+    _add_plan(set_)
+    set_.set_defaults(run=_state_set)
+
+    demo = _add(
+        commands,
+        "demo",
+        "a whole plan through the review loop, with no key and no network",
+        "Drives a plan in a temporary folder from its first review to `complete`. Every stop runs the real hook; "
+        "the reviewer is a small program that stands in for `claude`. Ends non-zero if anything goes wrong.",
+    )
+    demo.add_argument("--keep", action="store_true", help="leave the folder for inspection and say where it is")
+    demo.set_defaults(run=_demo)
+    return parser
+
+
+def _command_parser(name: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(prog=name, description=description, epilog=epilog)
+
+
+def _add(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str, description: str
+) -> argparse.ArgumentParser:
+    return commands.add_parser(name, help=summary, description=description)
+
+
+def _add_plan(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--plan", metavar="ID", help="which plan (default: the one that was modified last)")
+
+
+def _stop_hook(options: argparse.Namespace) -> int:
+    from taskie import stop
+
+    return stop.main(["--fail-open"] if options.fail_open else [])
+
+
+def _status(options: argparse.Namespace) -> int:
+    from taskie.plans import commands
+
+    return commands.status(as_json=options.json)
+
+
+def _state_get(options: argparse.Namespace) -> int:
+    from taskie.plans import commands
+
+    return commands.state_get(options.filter, raw=options.raw, plan=options.plan)
+
+
+def _state_set(options: argparse.Namespace) -> int:
+    from taskie.plans import commands
+
+    return commands.state_set(options.fields, force=options.force, plan=options.plan)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from taskie import demo
+
+    return demo.main(keep=options.keep)

@@ -1,0 +1,173 @@
+"""`taskie status` and `taskie state`: a plan's state for people and scripts. Not on the hook's path."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any
+
+from taskie import config, project
+from taskie.cli import USAGE_ERROR, CommandError
+from taskie.plans import MARKER, detect, files, state, transitions
+from taskie.plans.phases import PHASES
+from taskie.protocol import parse_json, shown
+from taskie.store import StoreError
+
+_PATH = re.compile(r"\.|(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
+
+
+def _root() -> str | None:
+    return detect(project.places(os.getcwd(), os.environ))
+
+
+def _plan(wanted: str | None) -> str:
+    """The directory of the plan that is meant."""
+    root = _root()
+    if root is None:
+        raise CommandError(f"no {MARKER} here or above, up to the repository's root. Create a plan first.")
+    plans = os.path.join(root, MARKER)
+    name = wanted if wanted is not None else files.newest_plan(plans)
+    if name is None:
+        raise CommandError(f"{plans} holds no plan yet.")
+    if name not in files.plan_directories(plans):
+        known = ", ".join(shown(each) for each in files.plan_directories(plans)) or "none"
+        raise CommandError(f"there is no plan {shown(name)!r} (there is: {known})", USAGE_ERROR)
+    return os.path.join(plans, name)
+
+
+def _loaded(plan: str) -> dict[str, Any] | None:
+    try:
+        return state.load(plan)
+    except StoreError as error:
+        raise CommandError(f"{plan}: {error}. Mend it by hand; nothing was changed.") from None
+
+
+def state_get(filter_: str, *, raw: bool, plan: str | None) -> int:
+    """Print the first result of the filter."""
+    path = _plan(plan)
+    found = _loaded(path)
+    if found is None:
+        raise CommandError(f"{path} has no state.json")
+    value = _select(found, filter_)
+    print(value if raw and isinstance(value, str) else json.dumps(value, indent=2))
+    return 0
+
+
+def _select(value: Any, filter_: str) -> Any:
+    if _PATH.fullmatch(filter_):
+        for name in filter_.split(".")[1:]:
+            if name and value is not None:
+                if not isinstance(value, dict):
+                    raise CommandError(f"{filter_}: there is no field {name!r} in {json.dumps(value)}", USAGE_ERROR)
+                value = value.get(name)
+        return value
+    try:
+        import jq
+    except ImportError:
+        raise CommandError(
+            f"the filter {filter_!r} needs jq: `pip install jq` (a plain path such as .phase does not)",
+            USAGE_ERROR,
+        ) from None
+    try:
+        return jq.compile(filter_).input_value(value).first()
+    except StopIteration:
+        return None
+    except ValueError as error:
+        raise CommandError(f"{filter_}: {error}", USAGE_ERROR) from None
+
+
+def state_set(fields: list[str], *, force: bool, plan: str | None) -> int:
+    """Change the fields in one checked, atomic write and print the new state."""
+    if os.environ.get("TASKIE_HOOK_SKIP"):
+        raise CommandError("a review never changes state.json: the hook that started it does")
+    wanted = dict(_field(text) for text in fields)
+    path = _plan(plan)
+
+    def change(now: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return transitions.changes(now, wanted, force=force)
+        except transitions.Refused as error:
+            raise CommandError(f"{error} Nothing was changed.") from None
+
+    try:
+        if not force and not os.path.lexists(os.path.join(path, state.FILE)) and wanted.get("phase") != "new-plan":
+            raise CommandError(f"{path} has no state.json; only phase=new-plan creates one")
+        written = state.update(path, change)
+    except StoreError as error:
+        raise CommandError(f"{path}: {error}. Nothing was changed.") from None
+    print(json.dumps(written, indent=2))
+    return 0
+
+
+def _field(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise CommandError(f"{shown(text)!r} is not of the form FIELD=VALUE", USAGE_ERROR)
+    parsed: Any
+    try:
+        parsed = parse_json(value)
+    except ValueError:
+        parsed = value
+    if name in state.FIELDS:
+        if name in ("current_task", "phase", "next_phase", "review_model") and value != "null":
+            parsed = value
+        fits, expected = state.FIELDS[name]
+        if parsed is None and name not in ("current_task", "phase_iteration", "next_phase"):
+            raise CommandError(f"{name} must be {expected}", USAGE_ERROR)
+        if parsed is not None and not fits(parsed):
+            raise CommandError(f"{name} must be {expected}, not {shown(value)!r}", USAGE_ERROR)
+        if name in ("phase", "next_phase") and parsed is not None and parsed not in PHASES:
+            raise CommandError(f"{name}: there is no phase {shown(value)!r}. Phases: {', '.join(PHASES)}", USAGE_ERROR)
+    return name, parsed
+
+
+def status(*, as_json: bool) -> int:
+    """Every plan, the newest first."""
+    root = _root()
+    plans = os.path.join(root, MARKER) if root else None
+    rows = [_row(plans, name) for name in files.plan_directories(plans)] if plans else []
+    newest = files.newest_plan(plans) if plans else None
+    rows.sort(key=lambda row: (row["plan"] != newest, row["plan"]))
+    if as_json:
+        print(json.dumps({"root": root, "plans": rows}, indent=2))
+    elif not rows:
+        print(f"No plans here ({MARKER} is not in this directory, nor above it up to the repository's root).")
+    else:
+        _print_table(rows)
+    return 0
+
+
+def _row(plans: str, name: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"plan": name, "stage": None, "state": None, "problem": None}
+    try:
+        raw = state.load(os.path.join(plans, name))
+        if raw is None:
+            row["problem"] = "no state.json"
+            return row
+        row["state"] = raw
+        current = state.interpret(raw, config.load(os.path.dirname(os.path.dirname(plans)), os.environ))
+    except (StoreError, state.BadField) as error:
+        row["problem"] = str(error)
+        return row
+    row["stage"] = PHASES[current.phase].stage if current.phase and current.phase in PHASES else None
+    row["reviews"] = f"{current.phase_iteration or 0}/{current.max_reviews}"
+    return row
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    lines = [["PLAN", "STAGE", "PHASE", "NEXT", "TASK", "REVIEWS", "CLEAN", "MODEL"]]
+    for row in rows:
+        fields = row["state"] or {}
+        if row["problem"]:
+            lines.append([shown(row["plan"], 40), shown(row["problem"], 60)])
+            continue
+        cells = [fields.get(name) for name in ("phase", "next_phase", "current_task")]
+        rest = [row["reviews"], fields.get("consecutive_clean", 0), fields.get("review_model")]
+        shown_cells = ["-" if cell is None else shown(str(cell), 24) for cell in (row["stage"], *cells, *rest)]
+        lines.append([shown(row["plan"], 40), *shown_cells])
+    full = [line for line in lines if len(line) == len(lines[0])]
+    widths = [max(len(line[at]) for line in full) for at in range(len(lines[0]))]
+    widths[0] = max(len(line[0]) for line in lines)
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())

@@ -1,0 +1,59 @@
+"""Which changes of a state `taskie state set` allows. Reads the table of phases; knows no files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from taskie.plans.phases import PHASES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NEW = {
+    "max_reviews": 8,
+    "current_task": None,
+    "phase": "new-plan",
+    "phase_iteration": 0,
+    "next_phase": "plan-review",
+    "review_model": "opus",
+    "consecutive_clean": 0,
+    "tdd": False,
+}
+
+
+class Refused(Exception):
+    """The table has no such transition; the message says which there are."""
+
+
+def changes(now: Mapping[str, Any], wanted: Mapping[str, Any], *, force: bool = False) -> dict[str, Any]:
+    """All fields to write: the wanted ones, and what follows from them. Without a state, a whole new one."""
+    if not now:
+        now = {}
+        wanted = {**NEW, **wanted}
+    elif not force:
+        _check(now, wanted)
+    follows: dict[str, Any] = {}
+    if "current_task" in wanted and "current_task" in now and wanted["current_task"] != now["current_task"]:
+        follows["phase_iteration"] = 0  # another task, another review cycle
+    return {**follows, **wanted}
+
+
+def _check(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    if "phase" not in wanted and "next_phase" not in wanted:
+        return
+    before = now.get("phase")
+    phase = wanted.get("phase", before)
+    following = wanted.get("next_phase", now.get("next_phase"))
+    if following is None:
+        return  # every command can be run alone, and every loop be left
+    known = PHASES.get(phase) if isinstance(phase, str) else None
+    if known is None:
+        raise Refused(f"phase is {phase!r}, which is no phase; set it too.")
+    if following not in known.next:
+        raise Refused(f"After {phase} comes {_listed(known.next)}, not {following} (--force overrides).")
+    if phase != before and before in PHASES and before not in known.after and phase != now.get("next_phase"):
+        raise Refused(f"{phase} follows {_listed(known.after)}, not {before} (--force overrides).")
+
+
+def _listed(phases: tuple[str, ...]) -> str:
+    return " or ".join([*phases[:-1], phases[-1]]) if phases else "nothing, or null"
