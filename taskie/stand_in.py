@@ -31,15 +31,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Options with a value, and those that swallow every word up to the next option, the prompt included.
+# Split from text, since a word on each line would hide the rest of the page.
 VALUES = {
     "claude": """--agent --agents --append-system-prompt --debug-file --effort --fallback-model --input-format
         --json-schema --max-budget-usd --max-turns --model --name -n --output-format --permission-mode --plugin-dir
-        --plugin-url --session-id --setting-sources --settings --system-prompt""".split(),
+        --plugin-url --session-id --setting-sources --settings --system-prompt""".split(),  # noqa: SIM905
     "codex": """--ask-for-approval -a --cd -C --color --config -c --disable --enable --image -i --local-provider
-        --model -m --output-last-message -o --output-schema --profile -p --sandbox -s""".split(),
+        --model -m --output-last-message -o --output-schema --profile -p --sandbox -s""".split(),  # noqa: SIM905
 }
 LISTS = """--add-dir --allowedTools --allowed-tools --betas --disallowedTools --disallowed-tools --file
-    --mcp-config --tools""".split()
+    --mcp-config --tools""".split()  # noqa: SIM905
 LONG = {
     "claude": {"-p": "--print", "-c": "--continue", "-n": "--name", "-r": "--resume"},
     "codex": {"-m": "--model", "-o": "--output-last-message", "-C": "--cd", "-c": "--config", "-s": "--sandbox"},
@@ -68,7 +69,7 @@ def script(scenario_dir: str, answers: Sequence[Mapping[str, Any]], rejects: Seq
 
 def calls(scenario_dir: str) -> list[dict[str, Any]]:
     """What was called so far: argv, cwd, env, stdin and pid of each call, in order."""
-    noted = []
+    noted: list[dict[str, Any]] = []
     while True:
         try:
             with open(os.path.join(scenario_dir, f"call-{len(noted)}.json"), encoding="utf-8") as file:
