@@ -6,7 +6,6 @@ Claude Code runs the hooks of one event in parallel, so there is one hook, and i
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 
@@ -42,9 +41,11 @@ def main(argv: Sequence[str] = ()) -> int:
     except Exception as error:
         return _say(Decision(warnings=(_report(error, env),)))
     except BaseException as error:
-        number = getattr(error, "number", None)
+        number = getattr(error, "number", None)  # taskie.processes.Ended, which only a review imports
         if number is None:
             raise
+        import signal
+
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)  # everything is cleaned up: now end as we were asked to
         return 1

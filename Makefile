@@ -1,0 +1,52 @@
+# Every target sets itself up in .venv; PYTHON chooses the interpreter it is made of.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PYTEST = $(BIN)/python -m pytest
+JOBS ?= 2
+
+.PHONY: test test-state test-validation lint coverage bench demo dist clean
+
+test: $(VENV)/ready
+	$(PYTEST) -n $(JOBS)
+
+test-state: $(VENV)/ready
+	$(PYTEST) -n $(JOBS) -m state
+
+test-validation: $(VENV)/ready
+	$(PYTEST) -n $(JOBS) -m validation
+
+lint: $(VENV)/ready-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+coverage: $(VENV)/ready
+	rm -f .coverage .coverage.*
+	$(BIN)/python -m coverage run -m pytest -n $(JOBS) -q
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage report
+
+bench: $(VENV)/ready
+	$(BIN)/python -m benchmarks
+
+demo:
+	$(PYTHON) -m taskie demo
+
+dist: $(VENV)/ready-lint
+	rm -rf dist
+	$(BIN)/python -m build -q
+	$(BIN)/twine check --strict dist/*
+
+clean:
+	rm -rf .venv .venv-* dist build *.egg-info .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'
+	touch $@
+
+$(VENV)/ready-lint: $(VENV)/ready
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test,lint]'
+	touch $@

@@ -1,0 +1,1 @@
+"""Ratios measured in one run: the hook against the bare shell and the bare interpreter."""
