@@ -1,0 +1,196 @@
+"""`taskie`, `taskie status`, `taskie stop-hook`, `taskie demo`: what a person sees, and the exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from pytest_taskie import Plan, Project
+from taskie import cli, demo, stand_in
+
+ROOT = Path(__file__).parents[2]
+
+
+class TestHelp:
+    def test_without_a_command_it_teaches(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main([]) == 2
+        out = capsys.readouterr().out
+        for command in ("stop-hook", "status", "state", "demo"):
+            assert command in out
+        assert "taskie demo" in out
+
+    @pytest.mark.parametrize("words", [["status"], ["state"], ["state", "set"], ["state", "get"], ["demo"], ["stop-hook"]])
+    def test_each_command_explains_itself(self, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit) as ended:
+            cli.main([*words, "--help"])
+        assert ended.value.code == 0
+        assert len(capsys.readouterr().out) > 150
+
+    @pytest.mark.parametrize("words", [["nonsense"], ["state"], ["state", "set"], ["status", "--what"]])
+    def test_wrong_usage_is_exit_2(self, words: list[str]) -> None:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(words)
+        assert ended.value.code == 2
+
+    def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit):
+            cli.main(["--version"])
+        assert re.fullmatch(r"taskie \d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+class TestStatus:
+    @pytest.fixture(autouse=True)
+    def in_project(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(project.path)
+        monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
+
+    def test_no_plans(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["status"]) == 0
+        assert "No plans here" in capsys.readouterr().out
+
+    def test_a_table_the_newest_first(
+        self, make_plan: Callable[..., Plan], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        make_plan("a-first", state={"phase": "post-code-review", "next_phase": "code-review", "current_task": "3"}).age(9)
+        make_plan("b-none").age(8)
+        make_plan("c-broken").state.raw("{")
+        (broken, first, none) = ("c-broken", "a-first", "b-none")
+        assert cli.main(["status"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split()[0] for line in lines] == ["PLAN", broken, first, none]
+        assert re.search(r"Implementation +post-code-review +code-review +3 +0/8 +0 +opus", lines[2])
+        assert "no state.json" in lines[3]
+        assert "invalid JSON" in lines[1]
+
+    @pytest.mark.parametrize(
+        ("phase", "stage"),
+        [("new-plan", "Planning"), ("post-plan-review", "Plan review"), ("create-tasks", "Task creation")]
+        + [("tasks-review", "Task review"), ("continue-task", "Implementation"), ("all-code-review", "Final review")]
+        + [("complete", "Complete"), ("else", None)],
+    )
+    def test_json_with_the_derived_stage(
+        self, phase: str, stage: str | None, plan: Plan, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        written = plan.state.write(phase=phase)
+        assert cli.main(["status", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["root"] == str(project.path)
+        assert told["plans"][0] == {
+            "plan": "test-plan",
+            "stage": stage,
+            "state": written,
+            "problem": None,
+            "reviews": "0/8",
+        }
+
+    def test_a_field_of_the_wrong_type(self, plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+        plan.state.write(max_reviews="many")
+        assert cli.main(["status"]) == 0
+        assert "max_reviews must be" in capsys.readouterr().out
+
+
+class TestStopHook:
+    def test_is_the_same_hook(
+        self, plan: Plan, project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "taskie", "stop-hook"],
+            input="{}",
+            cwd=project.path,
+            env={**project.env, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
+        )
+        assert "validated" in done.stdout
+
+    def test_fails_open(self, project: Project) -> None:
+        for words, code in ((["--fail-open"], 0), ([], 2)):
+            done = subprocess.run(
+                [sys.executable, "-m", "taskie", "stop-hook", *words],
+                input="x",
+                cwd=project.path,
+                env={**project.env, "PYTHONPATH": str(ROOT)},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=30,
+            )
+            assert done.returncode == code
+            assert "Invalid JSON input" in done.stderr
+
+
+class TestDemo:
+    def test_from_a_fresh_clone(self, tmp_path: Path, project: Project) -> None:
+        """No installation: only the interpreter, in a copy of the files."""
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); import runpy; "
+             "sys.argv = ['taskie', 'demo']; runpy.run_module('taskie', run_name='__main__')"],
+            cwd=project.path,
+            env={**project.env, "TMPDIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        rows = [line.split() for line in done.stdout.splitlines() if re.match(r"\S+-review ", line)]
+        assert [(row[0], row[2], row[3], row[4], row[5]) for row in rows] == [
+            ("plan-review", "1", "opus", "PASS", "block:"),
+            ("plan-review", "2", "sonnet", "PASS", "approve:"),
+            ("tasks-review", "1", "opus", "PASS", "block:"),
+            ("tasks-review", "2", "sonnet", "PASS", "approve:"),
+            ("code-review", "1", "opus", "FAIL", "block:"),
+            ("code-review", "2", "sonnet", "PASS", "block:"),
+            ("code-review", "3", "opus", "PASS", "approve:"),
+            ("code-review", "1", "opus", "PASS", "block:"),
+            ("code-review", "2", "sonnet", "PASS", "approve:"),
+            ("all-code-review", "1", "opus", "PASS", "block:"),
+            ("all-code-review", "2", "sonnet", "PASS", "approve:"),
+        ]
+        assert "\033" not in done.stdout
+        assert not list(tmp_path.glob("taskie-demo-*"))
+
+    def test_leaves_the_folder_if_asked(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        assert cli.main(["demo", "--keep"]) == 0
+        (folder,) = tmp_path.glob("taskie-demo-*")
+        assert str(folder) in capsys.readouterr().out
+        assert json.loads((folder / "project/.taskie/plans/greeting/state.json").read_text())["phase"] == "complete"
+
+    @pytest.mark.parametrize("wrong", [{"verdict": "FAIL"}, {"exit": 1}, {"writes": False}])
+    def test_ends_non_zero_if_anything_goes_wrong(
+        self,
+        wrong: dict[str, object],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        script = stand_in.script
+        monkeypatch.setattr(stand_in, "script", lambda scenario, answers: script(scenario, [*answers[:3], wrong]))
+        assert demo.main() == 1
+        assert "the demo failed" in capsys.readouterr().err
+        assert list(tmp_path.glob("taskie-demo-*")), "what went wrong can be looked at"
+
+    def test_colours_only_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Terminal(io.StringIO):
+            def isatty(self) -> bool:
+                return True
+
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        monkeypatch.setattr(sys, "stdout", Terminal())
+        assert "\033[32mPASS" in demo._row("a", "b", "c", "d", "PASS", "e")
+        monkeypatch.setitem(os.environ, "NO_COLOR", "1")
+        assert "\033" not in demo._row("a", "b", "c", "d", "PASS", "e")

@@ -1,0 +1,89 @@
+"""The README's examples, run as they stand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_taskie import Project
+from taskie.config import Config, load
+from taskie.plans.diagram import mermaid
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def test_it_opens_with_the_two_commands() -> None:
+    assert [block.strip() for block in blocks("console")[:2]] == ["python3 -m taskie demo", "make test"]
+    assert re.search(r"^test:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_the_first_test(pytester: pytest.Pytester) -> None:
+    hook = pytester.mkdir("hooks") / "stop.sh"
+    hook.write_text(
+        """#!/bin/sh
+        event=$(cat)
+        case $event in *'"stop_hook_active": true'* | *'"stop_hook_active":true'*) exit 0 ;; esac
+        [ -s build.log ] && printf '{"decision": "block", "reason": "%s"}' "$(cat build.log)"
+        """
+    )
+    hook.chmod(0o755)
+    (example,) = blocks("python")
+    pytester.makepyfile(example)
+    (ini,) = blocks("ini")
+    pytester.makefile(".ini", pytest=ini)
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+    hook.write_text("#!/bin/sh\ncat >/dev/null\n")
+    pytester.runpytest_subprocess().assert_outcomes(passed=1, failed=1)
+
+
+def test_the_picture_is_drawn_from_the_table() -> None:
+    assert [block.strip() for block in blocks("mermaid")] == [mermaid()]
+    drawn = subprocess.run(
+        [sys.executable, "-m", "taskie.plans.diagram"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
+    )
+    assert drawn.stdout.strip() == mermaid()
+
+
+def test_the_configuration_shows_the_defaults(tmp_path: Path) -> None:
+    (toml,) = blocks("toml")
+    mine = tmp_path / ".config" / "taskie" / "config.toml"
+    mine.parent.mkdir(parents=True)
+    mine.write_text(toml)
+    assert load(str(tmp_path / "project"), {"HOME": str(tmp_path)}) == Config()
+    mine.write_text(toml.replace("# max_turns", "max_turns"))
+    assert load(str(tmp_path / "project"), {"HOME": str(tmp_path)}) == Config(review_max_turns=40)
+
+
+def test_a_plan_by_hand(project: Project) -> None:
+    (commands,) = [block for block in blocks("console") if "mkdir" in block]
+    script = commands.replace("taskie state", f"{sys.executable} -m taskie state")
+    done = subprocess.run(
+        ["sh", "-e", "-c", script],
+        cwd=project.path,
+        env={**project.env, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    assert '"next_phase": "plan-review"' in done.stdout
+
+
+@pytest.mark.parametrize("line", [line for block in blocks("console") for line in block.splitlines() if "  " in line])
+def test_commands_that_are_listed_exist(line: str) -> None:
+    words = line.split("  ")[0].split()
+    assert words[0] == "taskie"
+    verbs = [word for word in words[1:] if word.isalpha() and word.islower()]
+    done = subprocess.run(
+        [sys.executable, "-m", "taskie", *verbs, "--help"], cwd=ROOT, capture_output=True, check=False, timeout=30
+    )
+    assert done.returncode == 0

@@ -1,0 +1,100 @@
+"""The unified hook with engines of its own: their order, their messages, their errors."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Callable
+
+import pytest
+
+from taskie import stop
+from taskie.guard import Turn
+from taskie.project import Project
+from taskie.protocol import Decision, Event
+
+Answer = Callable[[Event, Turn, Project], Decision]
+
+
+@pytest.fixture
+def engines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Register these answers as engines that apply everywhere, in this order."""
+
+    def register(*answers: Answer) -> None:
+        names = []
+        for number, answer in enumerate(answers):
+            name = f"engine_{number}"
+            package, module = ModuleType(name), ModuleType(f"{name}.engine")
+            package.detect = lambda places: places[0]  # type: ignore[attr-defined]
+            module.on_stop = answer  # type: ignore[attr-defined]
+            package.engine = module  # type: ignore[attr-defined]
+            package.__path__ = []
+            monkeypatch.setitem(sys.modules, name, package)
+            monkeypatch.setitem(sys.modules, f"{name}.engine", module)
+            names.append(name)
+        monkeypatch.setattr(stop, "ENGINES", tuple(names))
+
+    return register
+
+
+def decide(tmp_path: Path, *, active: bool = False) -> Decision:
+    event = Event(cwd=str(tmp_path), stop_hook_active=active)
+    return stop.decide(event, {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}, time.monotonic() + 9)
+
+
+def test_the_first_block_ends_the_search_and_no_message_is_lost(
+    engines: Callable[..., None], tmp_path: Path
+) -> None:
+    def unreachable(*_: object) -> Decision:
+        raise AssertionError("asked although another engine has blocked")
+
+    engines(
+        lambda *_: Decision(message="one"), lambda *_: Decision(reason="stay", message="two", warnings=("w",)), unreachable
+    )
+    assert decide(tmp_path) == Decision(reason="stay", message="one\ntwo", warnings=("w",))
+
+
+def test_approvals_are_merged(engines: Callable[..., None], tmp_path: Path) -> None:
+    engines(lambda *_: Decision(message="one"), lambda *_: Decision(), lambda *_: Decision(message="three"))
+    assert decide(tmp_path).render() == '{"systemMessage": "one\\nthree", "suppressOutput": true}'
+
+
+def test_progress_is_passed_on(engines: Callable[..., None], tmp_path: Path) -> None:
+    def blocks_if_it_may(_: Event, turn: Turn, __: Project) -> Decision:
+        return Decision(reason="again") if turn.may_block() else Decision()
+
+    engines(lambda *_: Decision(), blocks_if_it_may)
+    assert decide(tmp_path, active=True).reason is None
+    engines(lambda *_: Decision(progress=True), blocks_if_it_may)
+    assert decide(tmp_path, active=True).reason == "again"
+
+
+def test_an_error_stops_neither_the_others_nor_the_stop(
+    engines: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> Decision:
+        raise RuntimeError("unforeseen")
+
+    engines(broken, lambda *_: Decision(reason="stay"))
+    said = decide(tmp_path)
+    assert said.reason == "stay"
+    assert "RuntimeError: unforeseen" in said.warnings[0]
+    assert "Traceback" in capsys.readouterr().err
+    assert "unforeseen" in (tmp_path / "cache" / "taskie" / "hook.log").read_text()
+
+
+def test_an_error_is_said_also_where_no_log_can_be_written(
+    engines: Callable[..., None], tmp_path: Path
+) -> None:
+    def broken(*_: object) -> Decision:
+        raise RuntimeError("unforeseen")
+
+    engines(broken)
+    (tmp_path / "cache").write_text("no directory")
+    assert "unforeseen" in decide(tmp_path).warnings[0]
+
+
+def test_none_applies(tmp_path: Path) -> None:
+    assert decide(tmp_path).render() == '{"suppressOutput": true}'
