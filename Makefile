@@ -37,6 +37,9 @@ dist: $(VENV)/ready-lint
 	rm -rf dist
 	$(BIN)/python -m build -q
 	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv --clear build/installed
+	build/installed/bin/python -m pip install -q --disable-pip-version-check dist/*.whl
+	cd / && "$(CURDIR)/build/installed/bin/taskie" demo
 
 clean:
 	rm -rf .venv .venv-* dist build *.egg-info .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache

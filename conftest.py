@@ -1,0 +1,41 @@
+"""The suite tests its own plugin from the outside, with pytest's plugin for that.
+
+Under `coverage run` the hook's processes are counted too. The hook starts its interpreter isolated, so coverage
+cannot enter by itself: a `python3` in front of the project's PATH brings it in.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_taskie import Project
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def covering_python(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
+    """A directory with a `python3` that measures what it runs, if this run is measured itself."""
+    if "COVERAGE_RUN" not in os.environ:
+        return None
+    directory = tmp_path_factory.mktemp("covering")
+    measured = [sys.executable, "-I", "-m", "coverage", "run", f"--rcfile={ROOT / 'pyproject.toml'}"]
+    measured += [f"--data-file={ROOT / '.coverage'}"]
+    program = directory / "python3"
+    program.write_text(f'#!/bin/sh\nshift 2\nexec {shlex.join(measured)} "$@"\n')
+    program.chmod(0o755)
+    return directory
+
+
+@pytest.fixture
+def project(project: Project, covering_python: Path | None) -> Project:
+    if covering_python:
+        project.env["PATH"] = f"{covering_python}{os.pathsep}{project.env['PATH']}"
+    return project
