@@ -118,6 +118,8 @@ def _check(outcome: agent.Outcome, said: bytes, complained: bytes, log: str) -> 
     result = answer.get("result")
     lines = complained.decode("utf-8", "replace").strip().splitlines()
     detail = result if isinstance(result, str) and result else lines[-1] if lines else ""
+    if b"root/sudo" in complained:
+        detail += ' (as root: IS_SANDBOX=1 in a container, or review.permissions = "scoped")'
     raise ReviewFailed(f"{why}{': ' + shown(detail, 300) if detail else ''}; see {log}")
 
 

@@ -1,0 +1,165 @@
+"""What happened in one run of a client, read from what it printed and wrote.
+
+Pure: knows the shape of Claude Code's events and transcript; starts nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_taskie.client.script import Request, text_of
+
+Json = Mapping[str, Any]
+FEEDBACK = "Stop hook feedback:\n"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One run of one Stop hook.
+
+    `decision` is what the client made of it ("block" or None), not what the hook printed. Clients before 2.1 do not
+    tell a hook's output: `stdout`, `stderr`, `exit_code` and `outcome` are None there, and parallel hooks are one stop.
+    """
+
+    decision: str | None
+    stdin: Json | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    exit_code: int | None = None
+    outcome: str | None = None
+
+    @property
+    def active(self) -> bool | None:
+        """`stop_hook_active`, as the hook was told."""
+        return None if self.stdin is None else bool(self.stdin.get("stop_hook_active"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One prompt, from the client's start to its end."""
+
+    exit_code: int
+    stdout: str = field(repr=False)
+    stderr: str
+    duration: float
+    timed_out: bool
+    requests: Sequence[Request] = field(repr=False)
+    events: Sequence[Json] = field(repr=False)
+    stops: Sequence[Stop]
+    feedback: Sequence[str]
+    system_messages: Sequence[str]
+    result: Json = field(repr=False)
+    transcript: Sequence[Json] = field(repr=False)
+
+    @property
+    def answer(self) -> str:
+        """The last words of the agent, as the client gives them to a script."""
+        return str(self.result.get("result", ""))
+
+    @property
+    def version(self) -> str:
+        """The version that the client says it is; older ones say nothing."""
+        return str(next((e["claude_code_version"] for e in self.events if "claude_code_version" in e), ""))
+
+    def hooks(self, event: str) -> list[Json]:
+        """The client's own report (`hook_response`) on every hook of one event, such as PreToolUse."""
+        return [e for e in self.events if e.get("subtype") == "hook_response" and e.get("hook_event") == event]
+
+
+def parse_lines(text: str) -> list[Json]:
+    """The JSON objects in lines of text; what is none is somebody's noise."""
+    found = []
+    # Not splitlines(): a line separator inside a JSON string is legal there.
+    for line in text.split("\n"):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+def feedback_text(event: Json) -> str | None:
+    """The text with which a client goes on after a block; None for every other event."""
+    if event.get("type") != "user" or event.get("parent_tool_use_id"):
+        return None
+    text = text_of(event.get("message", {}))
+    return text if text.startswith(FEEDBACK) else None
+
+
+def is_spy(event: Json, mark: str) -> bool:
+    return mark in str(event.get("stderr", ""))
+
+
+def read_stops(events: Sequence[Json], inputs: Sequence[Json], mark: str) -> list[Stop]:
+    """The stops in the order in which they happened; `inputs` are the recorded stdins, one for each stop."""
+    if not any(event.get("subtype") == "hook_response" for event in events):
+        return _stops_without_reports(events, inputs)
+    found: list[Stop] = []
+    for number, (reports, said) in enumerate(_grouped(events)):
+        real = [report for report in reports if not is_spy(report, mark)]
+        stdin = inputs[number] if number < len(inputs) else None
+        for report in real:
+            blocks = bool(said) and (len(real) == 1 or _said_by(report, said))
+            found.append(
+                Stop(
+                    "block" if blocks else None,
+                    stdin,
+                    str(report.get("stdout", "")),
+                    str(report.get("stderr", "")),
+                    report.get("exit_code"),
+                    report.get("outcome"),
+                )
+            )
+    return found
+
+
+def _grouped(events: Sequence[Json]) -> Iterable[tuple[list[Json], list[str]]]:
+    """Each stop's hook reports, and the feedback that followed before the model spoke again."""
+    reports: list[Json] = []
+    said: list[str] = []
+    for event in events:
+        text = feedback_text(event)
+        if event.get("subtype") == "hook_response" and event.get("hook_event") == "Stop":
+            reports.append(event)
+        elif text is not None and reports:
+            said.append(text)
+        elif event.get("type") in ("assistant", "result") and reports:
+            # Feedback that no answer follows was overruled: by `continue: false`, or by the cap.
+            yield reports, said if event["type"] == "assistant" else []
+            reports, said = [], []
+    if reports:
+        yield reports, []
+
+
+def _said_by(report: Json, said: Sequence[str]) -> bool:
+    try:
+        reason = json.loads(str(report.get("stdout", "")))["reason"]
+    except (ValueError, KeyError, TypeError):
+        reason = str(report.get("stderr", "")).strip() if report.get("exit_code") == 2 else ""
+    return bool(reason) and any(str(reason) in text for text in said)
+
+
+def _stops_without_reports(events: Sequence[Json], inputs: Sequence[Json]) -> list[Stop]:
+    # Every block is followed by a stop in the same turn, so all but the last were blocked if there is feedback at all.
+    blocks = sum(1 for event in events if feedback_text(event) is not None)
+    return [Stop("block" if number < blocks else None, stdin) for number, stdin in enumerate(inputs)]
+
+
+def system_messages(transcript: Sequence[Json], events: Sequence[Json]) -> list[str]:
+    """What hooks had to say to the person; from the reports where the client keeps no transcript."""
+    found = [
+        str(entry["attachment"].get("content", ""))
+        for entry in transcript
+        if isinstance(entry.get("attachment"), dict) and entry["attachment"].get("type") == "hook_system_message"
+    ]
+    if found or transcript:
+        return found
+    for event in events:
+        if event.get("subtype") == "hook_response":
+            found += [str(v["systemMessage"]) for v in parse_lines(str(event.get("stdout"))) if v.get("systemMessage")]
+    return found

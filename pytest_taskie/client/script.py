@@ -1,0 +1,341 @@
+"""What a model will say, written down before: the vocabulary of scripts, and which request gets which turn.
+
+Pure: knows requests and answers as values, neither sockets nor processes nor a client's wire format of answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+# The tool that Claude Code offers when it was started with --json-schema.
+STRUCTURED_TOOL = "StructuredOutput"
+SHOWN = 600
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """The model calls a tool."""
+
+    name: str
+    input: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Structured:
+    """The model's structured output: a call of the client's own tool, or the JSON as text where there is none."""
+
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ApiError:
+    """The API refuses, with this HTTP status."""
+
+    status: int
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Delay:
+    """The answer is held back for some seconds."""
+
+    seconds: float
+    turn: Turn
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """The answer to this request and to every later one; nobody needs to fetch it."""
+
+    turn: Turn
+
+
+Block = Union[str, ToolCall, Structured]
+Turn = Union[Block, "Sequence[Block]", ApiError, Delay, Repeat, "Callable[[Request], Turn]"]
+When = Union[str, "re.Pattern[str]", None]
+
+_ERROR_KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+
+
+def tool(name: str, /, **arguments: Any) -> ToolCall:
+    """`tool("Write", file_path=plan.path / "plan.md", content="…")`: paths become strings."""
+    return ToolCall(name, {key: _plain(value) for key, value in arguments.items()})
+
+
+def structured(**fields: Any) -> Structured:
+    """Structured output with these fields."""
+    return Structured({key: _plain(value) for key, value in fields.items()})
+
+
+def verdict(word: str, /, **fields: Any) -> Structured:
+    """A reviewer's structured output: `verdict("PASS")`."""
+    return structured(verdict=word, **fields)
+
+
+def api_error(status: int, message: str = "scripted error", *, kind: str | None = None) -> ApiError:
+    """An error of the API: 529 is overload, 401 a bad key. The client may try again, which takes the next turn."""
+    if not 400 <= status <= 599:
+        raise ValueError(f"an error's status is 400 to 599, not {status}")
+    return ApiError(status, kind or _ERROR_KINDS.get(status, "api_error"), message)
+
+
+def delay(seconds: float, turn: Turn = "Done.") -> Delay:
+    """The turn, but only after some seconds."""
+    return Delay(seconds, turn)
+
+
+def repeat(turn: Turn) -> Repeat:
+    """The turn for every request from here on, however many there are (none is fine too). Only as the last one."""
+    return Repeat(turn)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request of a client to its model. `body` is what it sent; the rest is read from it."""
+
+    path: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def model(self) -> str:
+        return str(self.body.get("model", ""))
+
+    @property
+    def messages(self) -> list[Mapping[str, Any]]:
+        """The conversation so far, oldest first (Codex calls it `input`)."""
+        found = self.body.get("messages", self.body.get("input", []))
+        if isinstance(found, str):
+            return [{"role": "user", "content": found}]
+        return [message for message in found if isinstance(message, Mapping)]
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of the tools that the model may call."""
+        return [str(tool.get("name") or tool.get("type")) for tool in self.body.get("tools") or []]
+
+    @property
+    def prompt(self) -> str:
+        """The first prompt of the conversation, without what the client puts around it."""
+        texts = [text_of(message) for message in self.messages if message.get("role") == "user"]
+        spoken = [text for text in (_without_context(text) for text in texts) if text]
+        return spoken[0] if spoken else (texts[0] if texts else "")
+
+    @property
+    def last(self) -> str:
+        """All text of the newest message that is not the client's own: a prompt, a hook's feedback, a tool's result."""
+        spoken = [message for message in self.messages if message.get("role") not in ("system", "developer")]
+        return text_of(spoken[-1]) if spoken else ""
+
+    @property
+    def is_housekeeping(self) -> bool:
+        """A request that no test scripts: older clients warm up, and ask once more after structured output."""
+        return self.prompt == "Warmup" or self._follows_structured_output()
+
+    def _follows_structured_output(self) -> bool:
+        turns = [message for message in self.messages if message.get("role") in ("user", "assistant")]
+        if len(turns) < 2 or turns[-1].get("role") != "user":
+            return False
+        called = [block.get("name") for block in _blocks(turns[-2]) if block.get("type") == "tool_use"]
+        results = [block for block in _blocks(turns[-1]) if block.get("type") == "tool_result"]
+        return called == [STRUCTURED_TOOL] and bool(results) and not any(r.get("is_error") for r in results)
+
+    @property
+    def system(self) -> str:
+        """The system prompt (Codex: the instructions)."""
+        found = self.body.get("system", self.body.get("instructions", ""))
+        return found if isinstance(found, str) else text_of({"content": found})
+
+    def __str__(self) -> str:
+        return f"{self.path} model={self.model} tools={len(self.tools)} messages={len(self.messages)} " + (
+            f"prompt={_short(self.prompt)} last={_short(self.last)}"
+        )
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    content = message.get("content")
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """Every text in a message, tool results and function outputs included."""
+    content = message.get("content", message.get("output", ""))
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Sequence):
+        return ""
+    parts = []
+    for block in content:
+        if isinstance(block, Mapping):
+            parts.append(str(block["text"]) if "text" in block else text_of(block))
+    return "\n".join(part for part in parts if part)
+
+
+# Claude Code sends reminders, and Codex its environment, in the user's name and before the user's words.
+_CONTEXT = re.compile(
+    r"<(system-reminder|environment_context|user_instructions|permissions[ a-z]*|INSTRUCTIONS)>.*?</\1>", re.DOTALL
+)
+
+
+def _without_context(text: str) -> str:
+    return _CONTEXT.sub("", text).strip()
+
+
+@dataclass
+class Agent:
+    """One scripted conversation, or several that begin alike: each request takes the next turn."""
+
+    when: When
+    turns: tuple[Turn, ...]
+    toolless: bool = False
+    taken: int = 0
+
+    def speaks(self, request: Request) -> bool:
+        if not request.tools and not self.toolless:
+            return False
+        if self.when is None:
+            return True
+        prompt = request.prompt
+        return self.when in prompt if isinstance(self.when, str) else self.when.search(prompt) is not None
+
+    def next(self) -> Turn | None:
+        if self.taken < len(self.turns):
+            turn = self.turns[self.taken]
+            if not isinstance(turn, Repeat):
+                self.taken += 1
+                return turn
+            return turn.turn
+        return None
+
+    @property
+    def left(self) -> list[Turn]:
+        return [turn for turn in self.turns[self.taken :] if not isinstance(turn, Repeat)]
+
+    @property
+    def name(self) -> str:
+        if self.when is None:
+            return "the agent"
+        return f"the agent for {self.when if isinstance(self.when, str) else self.when.pattern!r}"
+
+
+class Script:
+    """All conversations of one client. Threads ask it at the same time: an agent and its reviewer do."""
+
+    def __init__(self) -> None:
+        self.agents: list[Agent] = []
+        self.requests: list[Request] = []
+        self.unscripted: list[tuple[Request, str]] = []
+        self._lock = threading.Lock()
+
+    def add(self, turns: Sequence[Turn], when: When = None, *, toolless: bool = False) -> Agent:
+        for turn in turns[:-1]:
+            if isinstance(turn, Repeat):
+                raise ValueError("repeat(…) has no end: it can only be the last turn")
+        for turn in turns:
+            check(turn)
+        if when is None and any(agent.when is None for agent in self.agents):
+            raise ValueError("there is a default agent already: give one of the two `when=`, or all turns at once")
+        agent = Agent(when, tuple(turns), toolless)
+        self.agents.append(agent)
+        return agent
+
+    def answer(self, request: Request) -> Turn:
+        """The next turn of the conversation that this request belongs to."""
+        with self._lock:
+            self.requests.append(request)
+            if request.is_housekeeping:
+                return "ok"
+            # A named conversation comes before the default one, whatever the order in the test.
+            candidates = sorted(self.agents, key=lambda agent: agent.when is None)
+            agent = next((agent for agent in candidates if agent.speaks(request)), None)
+            if agent is None and not request.tools:
+                # Titles, summaries, quota checks: the client asks for them as it likes.
+                return "ok"
+            turn = agent.next() if agent else None
+            if turn is None:
+                why = (
+                    f"{agent.name} has no turn left after {agent.taken}"
+                    if agent
+                    else "no agent takes this conversation"
+                )
+                self.unscripted.append((request, why))
+                # The one status after which every client gives up at once.
+                return ApiError(403, "permission_error", f"unscripted request: {why}")
+        while callable(turn):
+            turn = turn(request)
+        return turn
+
+    def complaints(self) -> list[str]:
+        """What a test must hear about at its end: requests without a turn, turns without a request."""
+        asked: dict[tuple[str, str], int] = {}
+        for request, why in self.unscripted:
+            asked[why, str(request)] = asked.get((why, str(request)), 0) + 1
+        found = [
+            f"unscripted request: {why}{f' (asked {times} times)' if times > 1 else ''}\n    {request}"
+            for (why, request), times in asked.items()
+        ]
+        for agent in self.agents:
+            if agent.left:
+                last = next((str(r) for r in reversed(self.requests) if agent.speaks(r)), "there was none")
+                turns = "".join(f"\n    {_short(str(turn))}" for turn in agent.left)
+                found.append(f"never fetched from {agent.name}:{turns}\n  its last request: {last}")
+        return found
+
+
+def blocks_of(turn: Turn) -> list[Block]:
+    """The content of a turn that is an answer."""
+    if isinstance(turn, (str, ToolCall, Structured)):
+        return [turn]
+    if isinstance(turn, Sequence):
+        return list(turn)
+    raise TypeError(f"{turn!r} is no answer")
+
+
+def check(turn: Turn) -> None:
+    """Refuse what is no turn when it is written, not when it is fetched."""
+    if isinstance(turn, (Delay, Repeat)):
+        check(turn.turn)
+    elif isinstance(turn, ApiError) or callable(turn):
+        return
+    elif isinstance(turn, (str, ToolCall, Structured)):
+        return
+    elif not isinstance(turn, Sequence) or not all(isinstance(b, (str, ToolCall, Structured)) for b in turn):
+        raise TypeError(f"{turn!r} is no turn: give a text, tool(…), verdict(…), api_error(…), or a list of blocks")
+
+
+def structured_block(block: Structured, tools: Sequence[str]) -> str | ToolCall:
+    """Structured output in the form that this client asked for."""
+    if STRUCTURED_TOOL in tools:
+        return ToolCall(STRUCTURED_TOOL, block.fields)
+    return json.dumps(dict(block.fields))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _short(text: str) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}… ({len(text)} characters)"

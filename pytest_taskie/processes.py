@@ -1,0 +1,151 @@
+"""Run one command to its end, with its output in files, and end a whole process tree. Knows no hook."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Union
+
+Input = Union[bytes, IO[bytes], IO[str]]
+
+# What fits into every pipe at once, so that it can be written before anybody reads.
+PIPE_HOLDS = 4096
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A process that has ended, by itself or because its time was over."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    duration: float
+    timed_out: bool
+
+
+def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd: str, timeout: float) -> Finished:
+    """Run it in its own session; past the timeout end it and everything it started.
+
+    The output goes to files: a grandchild that outlives the command and holds a pipe open would keep a reader
+    waiting for ever. Whatever the command leaves running stays, as it would after a hook of the client.
+    """
+    expired = threading.Event()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        start = time.monotonic()
+        given = isinstance(stdin, bytes)
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin,
+            stdout=out,
+            stderr=err,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+
+        def end() -> None:
+            expired.set()
+            end_tree(process.pid)
+
+        # A thread with a clock, and a plain wait: Popen.wait(timeout) looks only every 50 ms.
+        clock = threading.Timer(timeout, end)
+        clock.daemon = True
+        clock.start()
+        try:
+            if given:
+                _feed(process, stdin)
+            exit_code = process.wait()
+        except BaseException:
+            end_tree(process.pid)
+            process.wait()
+            raise
+        finally:
+            clock.cancel()
+            clock.join()
+        duration = time.monotonic() - start
+        return Finished(exit_code, _text(out), _text(err), duration, expired.is_set())
+
+
+def _feed(process: subprocess.Popen[bytes], payload: Input) -> None:
+    """Write and close stdin like the client; a reader that went away or never reads is no concern of ours."""
+    assert isinstance(payload, bytes)
+    assert process.stdin is not None
+    pipe = process.stdin
+    data = payload
+
+    def write() -> None:
+        with contextlib.suppress(OSError):
+            pipe.write(data)
+        with contextlib.suppress(OSError):
+            pipe.close()
+
+    if len(data) <= PIPE_HOLDS:
+        write()
+    else:
+        threading.Thread(target=write, daemon=True).start()
+
+
+def _text(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read().decode("utf-8", "replace")
+
+
+def end_tree(root: int) -> None:
+    """Kill a process that leads a session, all its descendants, and all in their sessions."""
+    known = {root}
+    # A process may fork between the look and the signal: look again until nobody is left.
+    for _ in range(20):
+        alive = _family(known)
+        known |= alive
+        # The leader first: a shell that outlives its child would still print that it was killed.
+        for pid in (root, *alive):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if not alive:
+            return
+
+
+def _family(known: set[int]) -> set[int]:
+    """The living descendants of these processes, and members of the sessions they lead."""
+    table = list(_process_table())
+    family: set[int] = set()
+    while True:
+        more = {
+            pid
+            for pid, parent, session in table
+            if pid not in family and (parent in known | family or session in known | family)
+        }
+        if not more:
+            return family
+        family |= more
+
+
+def _process_table() -> Iterator[tuple[int, int, int]]:
+    """Every process that is no zombie: its id, its parent's, its session's."""
+    if Path("/proc/self/stat").exists():
+        for entry in os.listdir("/proc"):  # noqa: PTH208 - hundreds of names, no need of paths
+            if entry.isdigit():
+                with contextlib.suppress(OSError, ValueError, IndexError):
+                    # The name in parentheses may hold anything, blanks and parentheses too.
+                    fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+                    if fields[0] not in "ZX":
+                        yield int(entry), int(fields[1]), int(fields[3])
+        return
+    listing = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid=,sess=,stat="],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    for line in listing.stdout.splitlines():
+        pid, parent, session, state = line.split()[:4]
+        if not state.startswith("Z"):
+            yield int(pid), int(parent), int(session) if session.isdigit() else 0

@@ -1,0 +1,48 @@
+"""Shared by the tests of the real client: hooks made of plain files, and what `taskie client check` compares."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from pytest_taskie.client.fixtures import installation
+
+FIRST_STOP = """\
+#!/bin/sh
+# Acts at the first stop of a turn only, so that every test ends.
+case $(cat) in *'"stop_hook_active":true'*) exit 0 ;; esac
+"""
+NEWEST = (999,)
+
+
+@pytest.fixture
+def hook_file(tmp_path: Path) -> Callable[..., str]:
+    """Write a shell script and return the command that runs it."""
+
+    def write(body: str, name: str = "hook.sh", head: str = FIRST_STOP) -> str:
+        path = tmp_path / name
+        path.write_text(f"{head}{body}\n", encoding="utf-8")
+        path.chmod(0o755)
+        return shlex.quote(str(path))
+
+    return write
+
+
+@pytest.fixture
+def version(pytestconfig: pytest.Config) -> tuple[int, ...]:
+    """The version of Claude Code under test; one that was given by its path counts as the newest."""
+    chosen = installation("claude", pytestconfig)
+    return chosen.numbers if chosen.version else NEWEST
+
+
+@pytest.fixture
+def observe(record_property: Callable[[str, object], None]) -> Callable[[str, object], None]:
+    """Write down what this client did in one row of the contract: `taskie client check` compares versions by it."""
+
+    def write(row: str, value: object) -> None:
+        record_property(f"contract: {row}", str(value))
+
+    return write

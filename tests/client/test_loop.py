@@ -1,0 +1,250 @@
+"""Taskie's own loop inside the real client, with the same client as its reviewer: nothing is faked but the model."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from pytest_taskie import Plan, Project
+from pytest_taskie.client import api_error, repeat, tool, verdict
+from taskie.plans.phases import REVIEWS, Review
+from taskie.project import plugin_root
+
+pytestmark = pytest.mark.client
+
+ROOT = Path(plugin_root())
+Client = Callable[..., Any]
+# How each reviewer's first prompt is told from the others'.
+ASKS = {
+    "plan-review": "plan review action",
+    "tasks-review": "tasks review action",
+    "code-review": "code review action",
+    "all-code-review": "all-code-review action",
+}
+
+
+def reviews(plan: Plan, review: Review, *verdicts: str, task: str = "1", first: int = 1) -> list[object]:
+    """What the reviewer does: write its file, give its verdict, once for each."""
+    turns: list[object] = []
+    for number, word in enumerate(verdicts, first):
+        path = plan.path / review.file(number, task)
+        turns += [tool("Write", file_path=path, content=f"# Review {number}"), verdict(word)]
+    return turns
+
+
+def fixes(plan: Plan, review: Review, *numbers: int, task: str = "1") -> list[object]:
+    """What the agent does when it is blocked: write the post-review, and stop again."""
+    turns: list[object] = []
+    for number in numbers:
+        path = plan.path / review.post_file(number, task)
+        turns += [tool("Write", file_path=path, content=f"# Fixed {number}"), f"Fixed {number}."]
+    return turns
+
+
+def state_set(*fields: str) -> object:
+    """The agent updates the state with the plugin's own command."""
+    words = [sys.executable, "-m", "taskie", "state", "set", *fields]
+    return tool("Bash", command=f"PYTHONPATH={shlex.quote(str(ROOT))} {shlex.join(words)}")
+
+
+def decisions(run: Any) -> list[str | None]:
+    return [stop.decision for stop in run.stops]
+
+
+@pytest.mark.parametrize("review", REVIEWS.values(), ids=list(REVIEWS))
+def test_every_review_is_repeated_until_two_are_clean(review: Review, claude_client: Client, plan: Plan) -> None:
+    plan.state.write(next_phase=review.phase, current_task="1")
+    client = claude_client(plugin=ROOT)
+    client.agent("Written.", *fixes(plan, review, 1, 2))
+    client.agent(*reviews(plan, review, "FAIL", "PASS", "PASS"), when=ASKS[review.phase])
+    run = client.prompt("go on")
+    assert decisions(run) == ["block", "block", None]
+    assert [stop.active for stop in run.stops] == [False, True, True]
+    assert f"perform the {review.post} action" in run.feedback[0]
+    after = plan.state.read()
+    assert (after["phase"], after["next_phase"]) == (review.phase, review.targets[0])
+    assert (after["phase_iteration"], after["consecutive_clean"]) == (3, 2)
+    assert any("passed. Run /taskie:continue-plan" in message for message in run.system_messages)
+    models = [request.model for request in run.requests if ASKS[review.phase] in request.prompt]
+    assert ["opus" in models[0], "sonnet" in models[-3], "opus" in models[-1]] == [True, True, True]
+
+
+def test_the_agent_updates_the_state_itself(claude_client: Client, plan: Plan) -> None:
+    review = REVIEWS["plan-review"]
+    plan.state.write()
+    client = claude_client(plugin=ROOT)
+    write, done = fixes(plan, review, 1)
+    client.agent("Written.", write, state_set("phase=post-plan-review", "next_phase=plan-review"), done)
+    client.agent(*reviews(plan, review, "PASS", "PASS"), when=ASKS["plan-review"])
+    assert decisions(client.prompt("go on")) == ["block", None]
+    assert plan.state.read()["next_phase"] == "create-tasks"
+
+
+def test_an_agent_that_does_nothing_is_let_go(claude_client: Client, plan: Plan) -> None:
+    plan.state.write()
+    client = claude_client(plugin=ROOT)
+    client.agent("Written.", "I would rather not.")
+    client.agent(*reviews(plan, REVIEWS["plan-review"], "FAIL"), when=ASKS["plan-review"])
+    run = client.prompt("go on")
+    assert decisions(run) == ["block", None]
+    assert any("post-plan-review of iteration 1 is not done" in message for message in run.system_messages)
+
+
+def test_the_limit_is_a_hard_stop(claude_client: Client, plan: Plan) -> None:
+    review = REVIEWS["plan-review"]
+    plan.state.write(max_reviews=2)
+    client = claude_client(plugin=ROOT)
+    client.agent("Written.", *fixes(plan, review, 1, 2))
+    client.agent(*reviews(plan, review, "FAIL", "FAIL"), when=ASKS["plan-review"])
+    run = client.prompt("go on")
+    assert decisions(run) == ["block", "block", None]
+    assert any("Max review limit (2) reached for plan-review" in message for message in run.system_messages)
+
+
+def test_more_blocks_in_a_turn_than_the_clients_cap(claude_client: Client, plan: Plan) -> None:
+    """The client overrides the ninth block in a row, unless a tool call comes between."""
+    review = REVIEWS["plan-review"]
+    plan.state.write(max_reviews=12)
+    client = claude_client(plugin=ROOT, timeout=120)
+    client.agent("Written.", *fixes(plan, review, *range(1, 12)))
+    client.agent(*reviews(plan, review, *["FAIL"] * 10, "PASS", "PASS"), when=ASKS["plan-review"])
+    assert decisions(client.prompt("go on")) == ["block"] * 11 + [None]
+    assert plan.state.read()["next_phase"] == "create-tasks"
+
+
+def test_the_reviewers_api_fails(claude_client: Client, plan: Plan) -> None:
+    before = plan.state.write()
+    client = claude_client(plugin=ROOT, env={"CLAUDE_CODE_MAX_RETRIES": "0"})
+    client.agent("Written.")
+    client.agent(repeat(api_error(400, "no such luck")), when=ASKS["plan-review"])
+    run = client.prompt("go on")
+    assert decisions(run) == [None]
+    assert any("Review failed: the reviewer exited with code 1" in message for message in run.system_messages)
+    assert plan.state == before
+
+
+def test_the_reviewer_gives_no_verdict(claude_client: Client, plan: Plan) -> None:
+    path = plan.path / "plan-review-1.md"
+    plan.state.write(consecutive_clean=1)
+    client = claude_client(plugin=ROOT)
+    client.agent("Written.", "No.")
+    client.agent(tool("Write", file_path=path, content="# Review"), repeat("It is fine."), when=ASKS["plan-review"])
+    assert decisions(client.prompt("go on")) == ["block", None]
+    assert plan.state.read()["consecutive_clean"] == 0
+
+
+def test_the_agent_is_in_a_subdirectory(claude_client: Client, plan: Plan, project: Project) -> None:
+    project.git("status")
+    (project.path / "src" / "deep").mkdir(parents=True)
+    plan.state.write()
+    client = claude_client(plugin=ROOT)
+    client.agent(tool("Bash", command="cd src/deep"), "Here.", "No.")
+    client.agent(*reviews(plan, REVIEWS["plan-review"], "FAIL"), when=ASKS["plan-review"])
+    run = client.prompt("go on")
+    assert run.stops[0].stdin["cwd"] == str(project.path / "src" / "deep")
+    assert decisions(run) == ["block", None]
+    assert str(plan.path / "plan-review-1.md") in run.feedback[0]
+
+
+def test_scoped_permissions_keep_the_reviewer_from_writing_elsewhere(
+    claude_client: Client, plan: Plan, project: Project
+) -> None:
+    (project.path / ".taskie" / "config.toml").write_text('[review]\npermissions = "scoped"\n')
+    victim = project.path / "src.py"
+    client = claude_client(plugin=ROOT)
+    client.agent("Written.", "No.")
+    plan.state.write()
+    client.agent(
+        tool("Write", file_path=victim, content="taken over"),
+        tool("Bash", command=f"touch {shlex.quote(str(victim))}"),
+        *reviews(plan, REVIEWS["plan-review"], "FAIL"),
+        when=ASKS["plan-review"],
+    )
+    assert decisions(client.prompt("go on")) == ["block", None]
+    assert not victim.exists()
+    assert (plan.path / "plan-review-1.md").exists()
+
+
+def test_installed_from_a_local_marketplace(claude_client: Client, plan: Plan) -> None:
+    plan.state.write()
+    client = claude_client()
+    for words in (["marketplace", "add", str(ROOT)], ["install", "taskie@taskie"]):
+        done = client.command("plugin", *words)
+        assert done.exit_code == 0, done.stdout + done.stderr
+    client.agent("Written.", *fixes(plan, REVIEWS["plan-review"], 1))
+    client.agent(*reviews(plan, REVIEWS["plan-review"], "PASS", "PASS"), when=ASKS["plan-review"])
+    assert decisions(client.prompt("go on")) == ["block", None]
+    assert plan.state.read()["next_phase"] == "create-tasks"
+
+
+def test_the_plugin_is_valid(claude_client: Client) -> None:
+    done = claude_client().command("plugin", "validate", "--strict", str(ROOT))
+    assert done.exit_code == 0, done.stdout + done.stderr
+
+
+def test_a_whole_plan(claude_client: Client, project: Project) -> None:
+    """From nothing to `complete`, one prompt for each step that a person starts; every state on the way."""
+    plan = Plan(project.path / ".taskie" / "plans" / "greeting")
+    client = claude_client(plugin=ROOT, timeout=120)
+    new = {"max_reviews": 8, "current_task": None, "phase": "new-plan", "phase_iteration": 0}
+    new.update({"next_phase": "plan-review", "review_model": "opus", "consecutive_clean": 0, "tdd": False})
+
+    def write(name: str, text: str) -> object:
+        return tool("Write", file_path=plan.path / name, content=text)
+
+    def rows(one: str) -> str:
+        return f"| Id | Status |\n|---|---|\n| 1 | {one} |\n"
+
+    fresh = ["phase_iteration=0", "review_model=opus", "consecutive_clean=0"]
+    review = {name: REVIEWS[name] for name in REVIEWS}
+    for name in REVIEWS:
+        client.agent(*reviews(plan, review[name], "PASS", "PASS"), when=ASKS[name])
+
+    client.agent(
+        write("plan.md", "# Greeting\n\n## Overview\n"),
+        write("state.json", json.dumps(new)),
+        "The plan is there.",
+        *fixes(plan, review["plan-review"], 1),
+        when="make a plan",
+    )
+    assert decisions(client.prompt("make a plan")) == ["block", None]
+    state = plan.state.read()
+    assert (state["phase"], state["next_phase"], state["consecutive_clean"]) == ("plan-review", "create-tasks", 2)
+
+    client.agent(
+        write("tasks.md", rows("pending")),
+        write("task-1.md", "# Task 1\n"),
+        state_set("phase=create-tasks", "next_phase=tasks-review", *fresh),
+        "The tasks are there.",
+        *fixes(plan, review["tasks-review"], 1),
+        when="make the tasks",
+    )
+    assert decisions(client.prompt("make the tasks")) == ["block", None]
+    state = plan.state.read()
+    assert (state["phase"], state["next_phase"], state["phase_iteration"]) == ("tasks-review", "complete-task", 2)
+
+    client.agent(
+        tool("Bash", command=f"sed -i s/pending/done/ {shlex.quote(str(plan.path / 'tasks.md'))}"),
+        state_set("phase=complete-task", "next_phase=code-review", "current_task=1", *fresh),
+        "The task is done.",
+        *fixes(plan, review["code-review"], 1),
+        when="do the task",
+    )
+    assert decisions(client.prompt("do the task")) == ["block", None]
+    state = plan.state.read()
+    assert (state["phase"], state["next_phase"], state["phase_iteration"]) == ("code-review", "all-code-review", 0)
+    assert (state["review_model"], state["consecutive_clean"]) == ("opus", 0)
+
+    client.agent("Going on.", *fixes(plan, review["all-code-review"], 1), when="look at everything")
+    assert decisions(client.prompt("look at everything")) == ["block", None]
+    state = plan.state.read()
+    assert (state["phase"], state["next_phase"]) == ("all-code-review", "complete")
+
+    client.agent(state_set("phase=complete", "next_phase=null"), "All done.", when="finish")
+    assert decisions(client.prompt("finish")) == [None]
+    assert (plan.state.read()["phase"], plan.state.read()["next_phase"]) == ("complete", None)

@@ -1,0 +1,198 @@
+"""An agent is run once: its environment, its streams, its deadline, and nothing of it left. Real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from taskie import agent
+
+
+class Runs:
+    """Runs programs with `agent.run`, their output in files."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.stdout = directory / "stdout"
+        self.stderr = directory / "stderr"
+
+    def __call__(
+        self, argv: Sequence[str], *, seconds: float = 30.0, env: dict[str, str] | None = None, cwd: Path | None = None
+    ) -> agent.Outcome:
+        with self.stdout.open("wb") as out, self.stderr.open("wb") as err:
+            return agent.run(
+                argv,
+                cwd=str(cwd or self.directory),
+                env=dict(os.environ) if env is None else env,
+                stdout=out.fileno(),
+                stderr=err.fileno(),
+                seconds=seconds,
+            )
+
+    def python(self, script: str, *arguments: str, seconds: float = 30.0) -> agent.Outcome:
+        return self([sys.executable, "-I", "-S", "-c", script, *arguments], seconds=seconds)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Runs:
+    return Runs(tmp_path)
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 127, 255])
+def test_exit_code(run: Runs, code: int) -> None:
+    assert run(["/bin/sh", "-c", f"exit {code}"]) == agent.Outcome(code)
+
+
+def test_death_by_a_signal(run: Runs) -> None:
+    assert run(["/bin/sh", "-c", "kill -KILL $$"]) == agent.Outcome(-9)
+
+
+def test_streams_go_to_their_files(run: Runs) -> None:
+    run(["/bin/sh", "-c", "echo out; echo err >&2"])
+    assert run.stdout.read_text() == "out\n"
+    assert run.stderr.read_text() == "err\n"
+
+
+def test_stdin_is_empty(run: Runs) -> None:
+    assert run(["/bin/sh", "-c", "cat; echo end"]).exit_code == 0
+    assert run.stdout.read_text() == "end\n"
+
+
+def test_environment(run: Runs) -> None:
+    script = "import json, os; print(json.dumps(dict(os.environ)))"
+    run([sys.executable, "-I", "-S", "-c", script], env={"PATH": "/bin", "TASKIE_HOOK_SKIP": "", "OTHER": "kept"})
+    seen = json.loads(run.stdout.read_text())
+    assert seen["TASKIE_HOOK_SKIP"] == "1"
+    assert seen["OTHER"] == "kept"
+    assert seen["PATH"] == "/bin"
+
+
+def test_working_directory(run: Runs, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    run(["/bin/pwd"], cwd=tmp_path / "elsewhere")
+    assert run.stdout.read_text().strip() == str((tmp_path / "elsewhere").resolve())
+
+
+def test_own_session_and_no_terminal(run: Runs) -> None:
+    run.python("import os; print(os.getsid(0) == os.getpid() == os.getpgrp())")
+    assert run.stdout.read_text() == "True\n"
+
+
+def test_no_descriptor_is_inherited(run: Runs) -> None:
+    with (run.directory / "file").open("w") as file:
+        os.set_inheritable(file.fileno(), True)
+        script = "import os, sys\ntry: os.fstat(int(sys.argv[1]))\nexcept OSError: print('none')"
+        run.python(script, str(file.fileno()))
+    assert run.stdout.read_text() == "none\n"
+
+
+def test_deadline(run: Runs) -> None:
+    assert run(["/bin/sleep", "60"], seconds=0.05) == agent.Outcome(None, "took too long")
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0])
+def test_deadline_that_is_over(run: Runs, seconds: float) -> None:
+    assert run(["/bin/sleep", "60"], seconds=seconds) == agent.Outcome(None, "took too long")
+
+
+def test_no_time_is_lost_when_it_ends(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the platform can tell when a process ends, nobody sleeps."""
+    if not hasattr(os, "pidfd_open"):
+        pytest.skip("this platform has no pidfd")
+
+    def sleep(_: float) -> None:
+        raise AssertionError("slept")
+
+    monkeypatch.setattr("time.sleep", sleep)
+    assert run(["/bin/sh", "-c", "exit 3"]) == agent.Outcome(3)
+
+
+@pytest.mark.parametrize("missing", ["pidfd_open", "waitid"])
+def test_platform_without(run: Runs, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    monkeypatch.delattr(os, missing, raising=False)
+    assert run(["/bin/sh", "-c", "exit 3"]) == agent.Outcome(3)
+    assert run(["/bin/sleep", "60"], seconds=0.05) == agent.Outcome(None, "took too long")
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_flood(run: Runs, monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
+    monkeypatch.setattr(agent, "MAX_OUTPUT", 1 << 20)
+    script = f"import sys, time; sys.{stream}.write('x' * (2 << 20)); sys.{stream}.flush(); time.sleep(60)"
+    assert run.python(script) == agent.Outcome(None, "wrote more than 1 MB")
+
+
+def test_much_output_is_no_flood(run: Runs) -> None:
+    run.python("import sys; sys.stdout.write('x' * (8 << 20)); sys.stderr.write('y' * (8 << 20))")
+    assert run.stdout.stat().st_size == run.stderr.stat().st_size == 8 << 20
+
+
+@pytest.mark.parametrize(
+    ("argv", "why"),
+    [
+        (["/nonexistent/program"], "No such file"),
+        (["/"], "Permission denied"),
+        (["/bin/sh", "a\0b"], "null byte"),
+        (["/bin/sh", "x" * (4 << 20)], "Argument list too long"),
+    ],
+    ids=["missing", "directory", "NUL", "too long"],
+)
+def test_what_cannot_be_started(run: Runs, argv: list[str], why: str) -> None:
+    outcome = run(argv)
+    assert outcome.exit_code is None
+    assert (outcome.problem or "").startswith("could not be started (")
+    assert why in (outcome.problem or "")
+
+
+def test_not_executable(run: Runs) -> None:
+    (run.directory / "program").write_text("#!/bin/sh\n")
+    assert "Permission denied" in (run([str(run.directory / "program")]).problem or "")
+
+
+def test_no_working_directory(run: Runs) -> None:
+    outcome = run(["/bin/sh", "-c", ":"], cwd=run.directory / "missing")
+    assert (outcome.problem or "").startswith("could not be started (")
+
+
+def _program(path: Path, mode: int = 0o755) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(mode)
+    return str(path)
+
+
+def test_program_is_the_first_on_path(tmp_path: Path) -> None:
+    first, second = _program(tmp_path / "a" / "claude"), _program(tmp_path / "b" / "claude")
+    assert agent.find_program("claude", f"{tmp_path}/none:{tmp_path}/a:{tmp_path}/b") == first
+    assert agent.find_program("claude", f"{tmp_path}/b:{tmp_path}/a") == second
+    assert agent.find_program("codex", f"{tmp_path}/a") is None
+    assert agent.find_program("claude", "") is None
+
+
+def test_program_must_be_executable_and_a_file(tmp_path: Path) -> None:
+    _program(tmp_path / "a" / "claude", 0o644)
+    (tmp_path / "b" / "claude").mkdir(parents=True)
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "claude").symlink_to("nowhere")
+    good = _program(tmp_path / "d" / "claude")
+    assert agent.find_program("claude", ":".join(f"{tmp_path}/{name}" for name in "abcd")) == good
+
+
+@pytest.mark.parametrize("entry", ["", ".", "bin", "./bin", "../project/bin"])
+def test_relative_entry_of_path_is_never_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str) -> None:
+    project = tmp_path / "project"
+    _program(project / "claude")
+    _program(project / "bin" / "claude")
+    monkeypatch.chdir(project)
+    assert agent.find_program("claude", entry) is None
+    assert agent.find_program("claude", f"{entry}:{tmp_path}") is None
+
+
+def test_program_by_its_path(tmp_path: Path) -> None:
+    program = _program(tmp_path / "a" / "claude")
+    assert agent.find_program(program, "") == program
+    assert agent.find_program(str(tmp_path / "none"), str(tmp_path / "a")) is None

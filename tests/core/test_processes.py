@@ -1,0 +1,156 @@
+"""Whatever an agent starts is ended with it: children in its group, in sessions of their own, without a parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from core.living import noted, survivors
+from taskie import agent, processes
+
+ROOT = Path(__file__).parents[2]
+OFFSPRING = Path(__file__).with_name("offspring.py")
+KINDS = ["fork", "session", "daemon", "deaf-fork", "deaf-session", "deaf-daemon"]
+
+
+class Family:
+    """Runs `offspring.py` as an agent. Its time is over as soon as all its processes are there."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.notes = directory / "notes"
+        self._directory = directory
+        self._monkeypatch = monkeypatch
+
+    def run(self, ending: str, *kinds: str) -> agent.Outcome:
+        family = self
+
+        class Clock:
+            """Real time, until everybody is there; then the deadline has passed."""
+
+            def monotonic(self) -> float:
+                there = family.notes.exists() and len(noted(family.notes)) > len(kinds)
+                return time.monotonic() + (1000.0 if there else 0.0)
+
+            sleep = staticmethod(time.sleep)
+
+        with self._monkeypatch.context() as patch, (self._directory / "out").open("wb") as out:
+            if not ending.isdigit():
+                patch.setattr(agent, "time", Clock())
+            outcome = agent.run(
+                [sys.executable, "-I", "-S", str(OFFSPRING), str(self.notes), ending, *kinds],
+                cwd=str(self._directory),
+                env=dict(os.environ),
+                stdout=out.fileno(),
+                stderr=out.fileno(),
+                seconds=500.0,
+            )
+        assert (self._directory / "out").read_text() == ""
+        assert len(noted(self.notes)) == 1 + len(kinds)
+        return outcome
+
+
+@pytest.fixture
+def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Family:
+    monkeypatch.setattr(processes, "GRACE", 0.2)
+    return Family(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "bare-session"])
+def test_after_the_deadline(family: Family, kind: str) -> None:
+    assert family.run("wait", kind) == agent.Outcome(None, "took too long")
+    assert survivors(family.notes) == []
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "bare-fork"])
+def test_after_a_normal_end(family: Family, kind: str) -> None:
+    assert family.run("7", kind) == agent.Outcome(7)
+    assert survivors(family.notes) == []
+
+
+def test_all_kinds_at_once(family: Family) -> None:
+    assert family.run("deaf", *KINDS) == agent.Outcome(None, "took too long")
+    assert survivors(family.notes) == []
+
+
+def test_sigterm_first_and_sigkill_after_the_grace(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+    kill = os.kill
+
+    def noting(number: int, what: int) -> None:
+        sent.append(what)
+        kill(number, what)
+
+    monkeypatch.setattr(os, "kill", noting)
+    begun = time.monotonic()
+    family.run("deaf")
+    assert sent == [signal.SIGTERM, signal.SIGKILL]
+    assert time.monotonic() - begun >= processes.GRACE
+
+
+def test_one_that_obeys_costs_no_grace(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "GRACE", 1000.0)
+    family.run("wait", "fork", "daemon")
+    assert survivors(family.notes) == []
+
+
+def test_others_are_left_alone(family: Family) -> None:
+    with subprocess.Popen(["/bin/sleep", "60"], start_new_session=True) as other:
+        family.run("wait", "daemon")
+        assert other.poll() is None
+        other.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_to_us_ends_the_family_first(tmp_path: Path, number: signal.Signals) -> None:
+    """The process that runs the agent gets a signal when all of the agent's processes are there."""
+    script = (
+        "import os, sys; sys.path.insert(0, sys.argv[1]); from taskie import agent, processes\n"
+        "processes.GRACE = 0.2\n"
+        "try: agent.run(sys.argv[2:], cwd='/', env=dict(os.environ), stdout=2, stderr=2, seconds=500)\n"
+        "except processes.Ended as ended: print('ended by', ended.number, flush=True)"
+    )
+    notes = tmp_path / "notes"
+    os.mkfifo(tmp_path / "ready")
+    # The agent itself says when it is ready: it opens the FIFO once its children have noted themselves.
+    program = f'{sys.executable} -I -S "$0" "$1" 0 session daemon deaf-fork; echo > "$2"; exec sleep 60'
+    agent_argv = ["/bin/sh", "-c", program, str(OFFSPRING), str(notes), str(tmp_path / "ready")]
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", script, str(ROOT), *agent_argv], stdout=subprocess.PIPE, text=True
+    ) as runner:
+        (tmp_path / "ready").read_bytes()
+        before = survivors(notes)
+        runner.send_signal(number)
+        assert runner.stdout is not None
+        assert runner.stdout.read() == f"ended by {int(number)}\n"
+    assert len(before) == 3
+    assert survivors(notes) == []
+
+
+def test_handlers_come_back(family: Family) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)]
+    family.run("0")
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)] == before
+
+
+def test_without_proc_the_listing_of_ps_is_used(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    listdir = os.listdir
+
+    def no_proc(path: str = ".") -> list[str]:
+        if path == "/proc":
+            raise FileNotFoundError(path)
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", no_proc)
+    assert family.run("wait", "fork", "session") == agent.Outcome(None, "took too long")
+    assert survivors(family.notes) == []
+
+
+def test_a_process_that_nobody_can_end_does_not_hold_us(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes.Family, "alive", lambda self: iter([self.leader]))
+    family.run("0")

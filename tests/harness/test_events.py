@@ -1,0 +1,94 @@
+"""events: builders for every event of the client, that refuse what the client would not send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_taskie import Events, Project
+from pytest_taskie.events import FIELDS
+
+
+def snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)[1:]
+
+
+@pytest.mark.parametrize("name", sorted(FIELDS))
+def test_every_event_has_a_builder(events: Events, project: Project, name: str) -> None:
+    event = getattr(events, snake(name))()
+    assert event["hook_event_name"] == name
+    assert event["session_id"] == project.session_id
+    assert event["transcript_path"] == str(project.transcript)
+    assert event["cwd"] == str(project.path)
+    assert event == events.build(name)
+
+
+def test_fields_of_the_event_and_of_all_events(events: Events) -> None:
+    event = events.stop(stop_hook_active=True, permission_mode="plan", cwd=Path("/elsewhere"))
+    assert (event["stop_hook_active"], event["permission_mode"], event["cwd"]) == (True, "plan", "/elsewhere")
+    assert events.session_start(source="resume")["source"] == "resume"
+
+
+def test_tool_events_take_the_tools_input(events: Events) -> None:
+    event = events.pre_tool_use("Write", file_path=Path("/a/b"), content="x")
+    assert event["tool_name"] == "Write"
+    assert event["tool_input"] == {"file_path": "/a/b", "content": "x"}
+    assert events.permission_request("Bash", command="ls")["tool_input"] == {"command": "ls"}
+    done = events.post_tool_use("Bash", {"stdout": "x"}, command="ls")
+    assert (done["tool_input"], done["tool_response"]) == ({"command": "ls"}, {"stdout": "x"})
+
+
+def test_optional_fields_are_sent_only_with_a_value(events: Events) -> None:
+    assert "title" not in events.notification()
+    assert events.notification(title="Hello")["title"] == "Hello"
+    assert "duration_ms" not in events.post_tool_use()
+
+
+def test_events_outside_a_turn_have_no_prompt(events: Events) -> None:
+    assert "prompt_id" not in events.session_start()
+    assert "prompt_id" in events.stop()
+
+
+def test_one_builder_is_one_prompt(events: Events) -> None:
+    assert events.stop()["prompt_id"] == events.pre_tool_use()["prompt_id"]
+
+
+def test_an_event_can_be_changed_without_changing_the_next(events: Events) -> None:
+    events.stop()["background_tasks"].append("x")
+    events.pre_tool_use()["tool_input"]["a"] = 1
+    events.build("PreToolUse")["tool_input"]["a"] = 1
+    assert events.stop()["background_tasks"] == []
+    assert events.build("PreToolUse")["tool_input"] == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"stop_hook_activ": True}, "no field 'stop_hook_activ' with Stop. It sends: .*stop_hook_active"),
+        ({"stop_hook_active": "true"}, "stop_hook_active of Stop is 'true': the client sends bool"),
+        ({"stop_hook_active": 1}, "the client sends bool"),
+        ({"background_tasks": {}}, "the client sends list"),
+        ({"cwd": 5}, "the client sends str"),
+        ({"cwd": None}, "the client sends str"),
+    ],
+)
+def test_what_the_client_would_not_send_is_refused(events: Events, fields: dict[str, object], says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        events.stop(**fields)
+
+
+def test_null_is_refused_except_where_the_client_sends_it(events: Events) -> None:
+    assert events.pre_compact()["custom_instructions"] is None
+    assert events.pre_compact(custom_instructions="short")["custom_instructions"] == "short"
+    with pytest.raises(TypeError, match="the client sends str"):
+        events.pre_compact(custom_instructions=5)
+    with pytest.raises(TypeError, match="the client sends int"):
+        events.build("PostToolUse", duration_ms=True)
+
+
+def test_an_unknown_event_is_refused_with_the_known_ones(events: Events) -> None:
+    with pytest.raises(AttributeError, match=r"no event 'sotp'.*session_start.*stop,"):
+        events.sotp()
+    with pytest.raises(ValueError, match=r"no event 'Sotp'.*SessionStart"):
+        events.build("Sotp")

@@ -1,0 +1,97 @@
+"""The program behind the fakes, where a test in one process sees more than one from outside."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from taskie import stand_in
+
+
+def test_it_needs_no_test_framework_and_no_other_file(tmp_path: Path) -> None:
+    """`taskie demo` uses it in a fresh clone, with whatever Python there is."""
+    alone = tmp_path / "stand_in.py"
+    alone.write_text(Path(stand_in.__file__).read_text())
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import stand_in\n"
+        "stand_in.install('bin', 'scenario')\n"
+        "stand_in.script('scenario', [{'verdict': 'PASS', 'shape': 'plain'}])\n"
+    )
+    subprocess.run([sys.executable, "-I", "-S", "-c", code, str(tmp_path)], cwd=tmp_path, check=True)
+    printed = subprocess.run(
+        ["bin/claude", "-p", "x"], cwd=tmp_path, check=True, stdin=subprocess.DEVNULL, capture_output=True
+    )
+    assert json.loads(printed.stdout)["result"] == {"verdict": "PASS"}
+    assert stand_in.calls(str(tmp_path / "scenario"))[0]["argv"] == ["-p", "x"]
+
+
+def test_names_with_blanks_and_quotes(tmp_path: Path) -> None:
+    folder = tmp_path / 'it\'s a "place" $HOME'
+    program = stand_in.install(str(folder / "bin"), str(folder / "scenario"))
+    done = subprocess.run([program, "-p", "a b", "$c"], stdin=subprocess.DEVNULL, check=True, capture_output=True)
+    assert done.stdout == b"VERDICT: FAIL\n"
+    assert stand_in.calls(str(folder / "scenario"))[0]["argv"] == ["-p", "a b", "$c"]
+
+
+def test_main_prints_and_returns_the_exit_code(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    stand_in.script(str(tmp_path), [{"says": "Hello.", "exit": 3}])
+    assert stand_in.main([str(tmp_path), "claude", "-p", "x"]) == 3
+    assert capfd.readouterr() == ("Hello.\n", "claude: ends with 3, as scripted\n")
+
+
+def test_main_becomes_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    became: list[object] = []
+    monkeypatch.setattr(os, "execv", lambda *arguments: became.extend(arguments))
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    stand_in.script(str(tmp_path), [{"runs": "/some/program"}])
+    stand_in.main([str(tmp_path), "claude", "x"])
+    assert became == ["/some/program", ["/some/program", "x"]]
+
+
+def test_a_wait_ends_with_the_scenario(tmp_path: Path) -> None:
+    stand_in.script(str(tmp_path), [{"delay": 1000}])
+    (tmp_path / "hold").touch()
+    (tmp_path / "ended").touch()
+    with pytest.raises(SystemExit):
+        stand_in.answer(str(tmp_path), "claude", ["x"], "", {}, str(tmp_path))
+
+
+def test_calls_and_answers_are_counted_apart(tmp_path: Path) -> None:
+    stand_in.script(str(tmp_path), [{"says": "one"}, {"says": "two"}], ["--new"])
+    arguments: tuple[list[str], ...] = (["x"], ["--new", "x"], [], ["x"])
+    replies = [stand_in.answer(str(tmp_path), "claude", argv, "", {}, str(tmp_path)) for argv in arguments]
+    assert [reply.stdout for reply in replies] == ["one\n", "", "", "two\n"]
+    assert [call["argv"] for call in stand_in.calls(str(tmp_path))] == list(arguments)
+    assert not list(tmp_path.glob(".call*"))
+
+
+def test_a_program_it_knows_nothing_of(tmp_path: Path) -> None:
+    assert stand_in.parse("other", ["--model", "x", "-p"]) == ({"--model": True, "-p": True}, ["x"])
+
+
+def test_it_starts_with_few_imports(tmp_path: Path) -> None:
+    listed = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", stand_in.__file__, str(tmp_path), "claude", "-p", "x"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = {line.rpartition("|")[2].strip() for line in listed.stderr.splitlines()}
+    assert "json" in imported
+    assert not imported & {
+        "argparse",
+        "contextlib",
+        "dataclasses",
+        "pathlib",
+        "subprocess",
+        "tempfile",
+        "typing",
+        "uuid",
+    }
