@@ -132,7 +132,8 @@ def _review(project: Project, plan: Plan, raw: dict[str, Any], current: PlanStat
         return problem
     if not conclusion.blocks:
         return Decision(message=conclusion.message)
-    reason = review.block(plan=plan.label, iteration=loop.iteration(current), task=current.current_task)
+    number = loop.iteration(current)
+    reason = review.block(plan=plan.label, root=plugin_root(), iteration=number, task=current.current_task)
     return Decision(reason=reason, message=conclusion.message)
 
 

@@ -17,7 +17,10 @@ FOR_VERDICT = (
 
 
 class Review(Value):
-    """One kind of review. `{plan}` is the plan's directory, `{task}` the current task, `{n}` the iteration."""
+    """One kind of review. `{plan}` is the plan's directory, `{task}` the current task, `{n}` the iteration.
+
+    `resumed_by` is the action that finishes what is to be reviewed, if it was left half done.
+    """
 
     phase: str
     post: str
@@ -28,6 +31,7 @@ class Review(Value):
     fixes: str
     finally_: str
     needs: str
+    resumed_by: str
     targets: tuple[str, ...]
 
     def file(self, iteration: int, task: str | None = None) -> str:
@@ -44,7 +48,8 @@ class Review(Value):
             f"Write your review to {plan}/{self.file(iteration, task)}. Be very critical."
         )
 
-    def block(self, *, plan: str, iteration: int, task: str | None) -> str:
+    def block(self, *, plan: str, root: str, iteration: int, task: str | None) -> str:
+        name = plan.rpartition("/")[2]
         article = "An" if self.title[0] in "aeiou" else "A"
         return (
             f"{article} {self.title} (iteration {iteration}) has been written to {plan}/{self.file(iteration, task)} "
@@ -54,7 +59,8 @@ class Review(Value):
             "(read current file, modify only phase and next_phase, write complete JSON back): "
             f'set phase to "{self.post}", set next_phase to "{self.phase}". Keep all other fields (max_reviews, '
             "current_task, phase_iteration, review_model, consecutive_clean) unchanged. Write via temp file then "
-            f"mv to prevent corruption. {self.finally_} "
+            f'mv to prevent corruption. (This does it in one step: "{root}/bin/taskie" state set --plan {name} '
+            f"phase={self.post} next_phase={self.phase}) {self.finally_} "
             "(To stop the review loop, set next_phase to null in state.json.)"
         )
 
@@ -77,6 +83,7 @@ REVIEWS: Mapping[str, Review] = {
             fixes="address all issues in plan.md",
             finally_="Push to remote.",
             needs=NOTHING,
+            resumed_by="new-plan",
             targets=("create-tasks", "create-tasks"),
         ),
         Review(
@@ -89,6 +96,7 @@ REVIEWS: Mapping[str, Review] = {
             fixes="address all issues in tasks.md and task files",
             finally_="Push to remote.",
             needs=ALL_TASKS,
+            resumed_by="create-tasks",
             targets=("complete-task", "complete-task-tdd"),
         ),
         Review(
@@ -101,6 +109,7 @@ REVIEWS: Mapping[str, Review] = {
             fixes="address all issues, update the code",
             finally_="Update tasks.md and push to remote.",
             needs=ONE_TASK,
+            resumed_by="continue-task",
             targets=("complete-task", "complete-task-tdd"),
         ),
         Review(
@@ -113,6 +122,7 @@ REVIEWS: Mapping[str, Review] = {
             fixes="address all issues across all tasks",
             finally_="Update tasks.md and push to remote.",
             needs=ALL_TASKS,
+            resumed_by="continue-task",
             targets=("complete", "complete"),
         ),
     )
@@ -136,8 +146,9 @@ class Phase(Value):
     after: tuple[str, ...] = ()
 
 
-_WORK = ("next-task", "next-task-tdd", "complete-task", "complete-task-tdd", "continue-task")
-_BUILD = (*_WORK, "code-review", "post-code-review")
+# The phases that implement a task.
+WORK = ("next-task", "next-task-tdd", "complete-task", "complete-task-tdd", "continue-task")
+_BUILD = (*WORK, "code-review", "post-code-review")
 _TASKS = ("create-tasks", "tasks-review", "post-tasks-review")
 _FINAL = ("all-code-review", "post-all-code-review", "complete")
 _IMPLEMENT = Phase("Implementation", ("code-review",), (*_TASKS, *_BUILD, *_FINAL))
@@ -160,11 +171,12 @@ PHASES: Mapping[str, Phase] = {
     "post-tasks-review": Phase(
         "Task review", ("tasks-review", "complete-task", "complete-task-tdd"), ("tasks-review",)
     ),
-    **dict.fromkeys(_WORK, _IMPLEMENT),
+    **dict.fromkeys(WORK, _IMPLEMENT),
+    "continue-task": _IMPLEMENT.but(next=("code-review", "all-code-review", "complete-task", "complete-task-tdd")),
     "code-review": Phase(
         "Implementation",
         ("post-code-review", "complete-task", "complete-task-tdd", "all-code-review"),
-        (*_WORK, "post-code-review"),
+        (*WORK, "post-code-review"),
     ),
     "post-code-review": Phase(
         "Implementation",

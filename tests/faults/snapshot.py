@@ -26,6 +26,6 @@ def leftovers(plan: Path) -> list[str]:
     """Files of ours that must not outlive a stop. A failed review's log may."""
     return [
         path.name
-        for path in sorted(plan.parent.rglob(".*"))
+        for path in sorted(plan.rglob(".*"))
         if not (path.name.startswith(".review-") and path.name.endswith(".log"))
     ]

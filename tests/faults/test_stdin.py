@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -46,7 +47,7 @@ class TestBadInput:
     def test_for_the_client(self, checked_hook: CheckedHook, plan: Plan, sent: bytes, why: str) -> None:
         result = checked_hook(stdin=sent)
         assert_approved(result, f"^Invalid JSON input: .*{why}")
-        assert f"Invalid JSON input: {result.system_message or ''}"[:20] in result.stderr
+        assert result.stderr == f"taskie: {result.system_message}\n"
         assert checked_hook.changed == set()
 
 
@@ -82,10 +83,6 @@ def test_not_open_at_all(run_hook: RunHook, plan: Plan) -> None:
     assert_approved(run_hook(command=f"exec '{HOOK}' --fail-open <&-"), "^Invalid JSON input: ")
 
 
-def test_a_directory(run_hook: RunHook, plan: Plan) -> None:
-    assert_approved(run_hook(command=f"exec '{HOOK}' --fail-open < /"), "^Invalid JSON input: stdin cannot be read")
-
-
 MISSING = "/nonexistent/\nproject"
 
 
@@ -101,8 +98,6 @@ def test_directory_that_is_not_there(run_hook: RunHook, checked_hook: CheckedHoo
     "cwd", [MISSING, "/dev/null", "x" * 5000, "\ud800"], ids=["missing", "file", "long", "\\ud800"]
 )
 def test_bad_directory_within_a_turn(run_hook: RunHook, events: Events, plan: Plan, cwd: str) -> None:
-    import json
-
     event = {**events.stop(stop_hook_active=True), "cwd": cwd}
     result = run_hook(stdin=json.dumps(event))
     assert_approved(result)

@@ -36,6 +36,7 @@ def test_the_command_line_wins(pytester: pytest.Pytester) -> None:
 
 def test_the_command_of_a_plugins_hooks_json_works_as_it_is(pytester: pytest.Pytester) -> None:
     hook(pytester, "my hooks/mine.sh", "plugin")
+    pytester.makeini("[pytest]\n")  # the root is here, whatever lies above
     pytester.makepyfile(TEST.format("plugin"))
     pytester.runpytest('--taskie-hook="${CLAUDE_PLUGIN_ROOT}/my hooks/mine.sh"').assert_outcomes(passed=1)
 
