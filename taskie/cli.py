@@ -82,6 +82,17 @@ def _parser() -> argparse.ArgumentParser:
     status.add_argument("--json", action="store_true", help="for programs: a JSON object")
     status.set_defaults(run=_status)
 
+    next_ = _add(
+        commands,
+        "next",
+        "what comes next for a plan, and why: what continue-plan follows",
+        "Says which action comes next for the newest plan, or that the agent should just stop, that all is done, or "
+        "that the user must decide. Changes nothing. Decided from state.json, else from what lies in the plan.",
+    )
+    next_.add_argument("--json", action="store_true", help="for programs: a JSON object")
+    _add_plan(next_)
+    next_.set_defaults(run=_next)
+
     state = _add(commands, "state", "read or change a plan's state.json", "Reads or changes a plan's state.json.")
     verbs = state.add_subparsers(metavar="get|set", required=True)
     get = _add(
@@ -143,6 +154,12 @@ def _status(options: argparse.Namespace) -> int:
     from taskie.plans import commands
 
     return commands.status(as_json=options.json)
+
+
+def _next(options: argparse.Namespace) -> int:
+    from taskie.plans import next_command
+
+    return next_command.run(as_json=options.json, plan=options.plan)
 
 
 def _state_get(options: argparse.Namespace) -> int:

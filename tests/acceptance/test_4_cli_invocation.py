@@ -45,13 +45,14 @@ def test_the_reviewer_asks_nobody_for_permission(plan: Plan, fake_claude: FakeCl
 
 
 @row("4.4")
-def test_the_reviewer_prints_and_its_prompt_comes_last(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+def test_the_reviewer_runs_unattended_and_unhooked(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
     plan.state.write(**CODE_REVIEW)
 
     run_hook()
 
     (call,) = fake_claude.calls
     assert call.argv[-2:] == ("--print", call.prompt)
+    assert call.env["TASKIE_HOOK_SKIP"] == "1"
 
 
 @row("4.5")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import signal
+from collections.abc import Collection
 from typing import Any, Callable
 
 TOUCHING = (
     *("close", "fchmod", "fstat", "fsync", "ftruncate", "lstat", "open"),
     *("pread", "read", "rename", "unlink", "write"),
 )
+CHANGING = ("create", "fchmod", "fsync", "ftruncate", "rename", "unlink", "write")  # "create": open with O_CREAT
 # Over a network these may be done although they report an error.
 REPORTABLE = ("fchmod", "fsync", "rename", "write")
 
@@ -22,8 +24,11 @@ class FailingOs:
     takes only a part, after which there is no room; "ended before", "ended after": SIGTERM arrives just then.
     """
 
-    def __init__(self, at: int, mode: str = "refused", error: int = errno.ENOSPC) -> None:
+    def __init__(
+        self, at: int, mode: str = "refused", error: int = errno.ENOSPC, counted: Collection[str] = TOUCHING
+    ) -> None:
         self.calls: list[str] = []
+        self._counted_names = counted
         self._at = at
         self._mode = mode
         self._error = error
@@ -35,7 +40,10 @@ class FailingOs:
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(os, name)
-        return self._counted(name, real) if name in TOUCHING else real
+        if name == "open" and "create" in self._counted_names:
+            create = self._counted("create", real)
+            return lambda path, flags, *mode: (create if flags & os.O_CREAT else real)(path, flags, *mode)
+        return self._counted(name, real) if name in self._counted_names else real
 
     def _counted(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:

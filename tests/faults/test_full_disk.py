@@ -82,7 +82,8 @@ def tiny_disk(checked_hook: CheckedHook, plan: Plan, tmp_path: Path) -> TinyDisk
 
 
 def test_disk_filled_by_the_reviewer(tiny_disk: TinyDisk, plan: Plan, fake_claude: FakeCli) -> None:
-    plan.state.write(next_phase="plan-review")
+    # Larger than what the reviewer's own output and log give back when they are closed.
+    plan.state.write(next_phase="plan-review", padding="x" * 20_000)
     fake_claude.runs(
         f"cd '{plan.path}'; echo '# Review' > plan-review-1.md; {VERDICT}; cat /dev/zero > filler 2>/dev/null; :"
     )

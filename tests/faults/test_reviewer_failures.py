@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from core.living import noted, survivors
+
 from faults.conftest import CheckedHook
 from pytest_taskie import FakeCli, HookResult, Plan, Project, assert_approved, assert_blocked
 

@@ -1,0 +1,104 @@
+"""`taskie next`: reads a plan, asks git which task was touched last, prints the step. What it is: `routing`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+from taskie import config, project
+from taskie.plans import MARKER, commands, detect, files, routing, state
+from taskie.plans.state import BadField, is_task_id
+from taskie.plans.tasks import Task, parse_tasks
+from taskie.protocol import shown
+from taskie.store import StoreError
+
+GIT_SECONDS = 5.0  # a file that was never committed makes git walk the whole history
+
+_LEADS = {routing.STOP: "Just stop", routing.COMPLETE: "Complete", routing.ASK: "Ask the user"}
+
+
+def run(*, as_json: bool, plan: str | None) -> int:
+    """Print what comes next for the newest plan, or for the named one."""
+    root = detect(project.places(os.getcwd(), os.environ))
+    if plan is None and (root is None or files.newest_plan(os.path.join(root, MARKER)) is None):
+        _print(routing.new_plan(), None, as_json)
+        return 0
+    path = commands._plan(plan)
+    _print(_step(path), os.path.basename(path), as_json)
+    return 0
+
+
+def _step(plan: str) -> routing.Step:
+    root = os.path.dirname(os.path.dirname(os.path.dirname(plan)))
+    current = None
+    trouble = f"there is no {state.FILE}"
+    try:
+        raw = state.load(plan)
+        current = None if raw is None else state.interpret(raw, config.load(root, os.environ))
+    except StoreError as error:
+        trouble = str(error)
+    except BadField as error:
+        return routing.unusable(str(error))
+    tasks = _text(plan, "tasks.md")
+    task = current.current_task if current else None
+    return routing.route(
+        routing.Found(
+            state=current,
+            trouble=trouble,
+            plan_text=_text(plan, "plan.md"),
+            tasks_text=tasks,
+            task_text=_text(plan, f"task-{task}.md") if task else None,
+            # Where the state names a task, git has nothing to add.
+            touched=() if task else _touched(plan, routing.unfinished(parse_tasks(tasks or ""))),
+        )
+    )
+
+
+def _text(plan: str, name: str) -> str | None:
+    """A link or a directory of that name is no file of the plan."""
+    path = os.path.join(plan, name)
+    return None if files.written_at(path) is None else files.read_text(path)
+
+
+def _touched(plan: str, tasks: list[Task]) -> tuple[str, ...]:
+    """Those of the tasks whose files changed in the newest commit that changed any of them; none without git."""
+    ids = {f"task-{task.id}.md": task.id for task in tasks if is_task_id(task.id)}
+    if not ids:
+        return ()
+    # Settings of the repository that would start a program, or follow one file into others, are switched off.
+    asked = ["git", "--no-pager", "-c", "log.showSignature=false", "-c", "log.follow=false", "log", "-1", "--no-merges"]
+    asked += ["--format=", "--name-only", "--no-renames", "--relative", "-z", "--", *ids]
+    try:
+        done = subprocess.run(
+            asked,
+            cwd=plan,
+            env=_git_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=GIT_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ()  # no git, no repository, no commit, or no answer in time
+    names = done.stdout.decode("utf-8", "replace").split("\0")
+    return tuple(ids[name] for name in names if name in ids)
+
+
+def _git_environment() -> dict[str, str]:
+    """Inside one of git's own hooks the variables point at another directory than the plan's."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("GIT_DIR", "GIT_WORK_TREE")}
+    return {**kept, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def _print(step: routing.Step, plan: str | None, as_json: bool) -> None:
+    file = os.path.join(project.plugin_root(), step.file) if step.file else None
+    if as_json:
+        answer = {"action": step.action, "file": file, "task": step.task, "plan": plan, "why": step.why}
+        print(json.dumps(answer, indent=2))
+        return
+    about = f"Plan {shown(plan)}: " if plan else ""
+    for_task = f" for task {step.task}" if step.task else ""
+    lead = _LEADS.get(step.action) or f"Carry out {step.action}{for_task}, as {file} says"
+    print(f"{about}{lead}. {step.why}")

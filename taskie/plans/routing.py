@@ -1,0 +1,249 @@
+"""What comes next for a plan, as a function of what was read of it. Reads nothing: so every case can be tried."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from taskie.plans import loop
+from taskie.plans.phases import LAST_REVIEW, ONE_TASK, PHASES, POST_REVIEWS, REVIEWS, WORK
+from taskie.plans.state import FILE, is_task_id
+from taskie.plans.tasks import Task, parse_tasks
+from taskie.protocol import shown
+from taskie.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from taskie.plans.phases import Review
+    from taskie.plans.state import PlanState
+
+# Answers that are no action: the hook is next, nobody is, or the user.
+STOP, COMPLETE, ASK = "stop", "complete", "ask"
+
+# The actions that a plan without a state, or with a half-done artifact, is sent to.
+WRITE_PLAN, WRITE_TASKS, RESUME = "new-plan", "create-tasks", "continue-task"
+
+FINISHED = ("done", "completed")
+LONG_ENOUGH = 50  # lines; a plan without an overview that is longer than this was not interrupted
+
+_OVERVIEW = re.compile(r"^ {0,3}##[ \t]+Overview\b", re.MULTILINE)
+_STATUS = re.compile(r"\s*[-*+]\s+(?:\*\*|__)?Status(?:\*\*|__)?\s*:(.*)", re.IGNORECASE)
+_DECORATION = " \t*_`~:.!✓✔✅☑\ufe0f"  # agents dress up a status: **Done**, `done`, ✅ done
+
+
+class Step(Value):
+    """What to do now: an action's name, or one of STOP, COMPLETE, ASK. `why` is for whoever follows it."""
+
+    action: str
+    why: str
+    task: str | None = None
+
+    @property
+    def file(self) -> str | None:
+        """Where the action is described, below the plugin's root."""
+        return None if self.action in (STOP, COMPLETE, ASK) else f"actions/{self.action}.md"
+
+
+class Found(Value):
+    """What was read of a plan. A text is None if there is no such file.
+
+    Without a usable `state`, `trouble` says why; `task_text` is the file of its current task. `touched` are the
+    unfinished tasks whose files the newest commit among them changed: all that git's log is asked for.
+    """
+
+    state: PlanState | None
+    trouble: str = f"there is no {FILE}"
+    plan_text: str | None = None
+    tasks_text: str | None = None
+    task_text: str | None = None
+    touched: tuple[str, ...] = ()
+
+    def tasks(self) -> list[Task]:
+        return parse_tasks(self.tasks_text or "")
+
+
+def route(found: Found) -> Step:
+    """The next step: what the state announces, else what it says was done last, else what lies there."""
+    state = found.state
+    if state is None:
+        return _without_state(found)
+    following = state.next_phase
+    if following is None:
+        return _nothing_announced(found, state)
+    if following in POST_REVIEWS:
+        return _answer(state, POST_REVIEWS[following])
+    if following in REVIEWS:
+        return _before_review(found, state, REVIEWS[following])
+    if following == COMPLETE:
+        return Step(
+            COMPLETE, f'Set phase to "{COMPLETE}" and next_phase to null, and tell the user that all tasks are done.'
+        )
+    if following == RESUME:
+        return _resume(found, state, f"{FILE} announces {following}.")
+    if following in WORK:
+        return _next_task(found, state, following)
+    if following in PHASES:
+        return Step(following, f"{FILE} announces {following}.")
+    return Step(ASK, f"next_phase {shown(following)!r} is no phase. {_standing(state)}")
+
+
+def new_plan() -> Step:
+    """For a project without any plan."""
+    return Step(WRITE_PLAN, "There is no plan yet.")
+
+
+def unusable(trouble: str) -> Step:
+    """For a state that is there, but holds a value that it cannot: what it was meant to say is the user's to tell."""
+    return Step(ASK, f"{trouble}. Show this to the user, and mend it before going on.")
+
+
+def unfinished(tasks: list[Task]) -> list[Task]:
+    """The tasks that are still to be done. A row without an id is no task."""
+    return [task for task in tasks if task.id and not is_finished(task.status)]
+
+
+def is_finished(status: str) -> bool:
+    return status.strip(_DECORATION).casefold() in FINISHED
+
+
+def _answer(state: PlanState, review: Review) -> Step:
+    task = state.current_task if review.needs == ONE_TASK else None
+    number = state.phase_iteration
+    written = f" ({review.file(number, state.current_task)})" if number else ""
+    return Step(review.post, f"The {review.title}{written} is written and waits for its answer.", task)
+
+
+def _before_review(found: Found, state: PlanState, review: Review) -> Step:
+    """The hook runs the review when the agent stops; before that, what is to be reviewed must be finished."""
+    if state.phase in POST_REVIEWS:
+        return _stop(state, review, f"The {state.phase} is done")
+    gap = _GAPS[review.resumed_by](found, state, review)
+    if gap is None:
+        return _stop(state, review, "What is to be reviewed is finished")
+    if review.resumed_by == RESUME:
+        return _resume(found, state, gap)
+    return Step(review.resumed_by, gap)
+
+
+def _stop(state: PlanState, review: Review, because: str) -> Step:
+    spent = loop.limit_message(state, review) if state.max_reviews else None
+    if spent:
+        return Step(STOP, f"The user must decide: {spent}")
+    does = "runs" if state.max_reviews else "skips"
+    return Step(STOP, f"{because}; the hook {does} the {review.title} when the agent stops.")
+
+
+def _plan_gap(found: Found, _state: PlanState, _review: Review) -> str | None:
+    text = found.plan_text
+    if text is None:
+        return "plan.md is missing: write it."
+    if _OVERVIEW.search(text) or len(text.splitlines()) > LONG_ENOUGH:
+        return None
+    return "plan.md is half-written: continue the content that is there, do not begin again."
+
+
+def _tasks_gap(found: Found, _state: PlanState, _review: Review) -> str | None:
+    if found.tasks_text is None:
+        return "tasks.md is missing: write it."
+    return None if _has_rows(found.tasks_text) else "tasks.md has no row after its header: finish it."
+
+
+def _task_gap(found: Found, state: PlanState, review: Review) -> str | None:
+    current = state.current_task
+    tasks = found.tasks()
+    if current is None:
+        # Only the review of one task needs to know which.
+        if review.needs != ONE_TASK and _has_rows(found.tasks_text) and not unfinished(tasks):
+            return None
+        return f"The next is {review.phase}, but {FILE} names no current task."
+    if found.task_text is None:
+        return f"task-{current}.md is missing."
+    return None if _is_implemented(found.task_text, current, tasks) else f"Task {current} is not finished."
+
+
+# What is missing of a review's subject, by the action that finishes it.
+_GAPS: Mapping[str, Callable[[Found, PlanState, Review], str | None]] = {
+    WRITE_PLAN: _plan_gap,
+    WRITE_TASKS: _tasks_gap,
+    RESUME: _task_gap,
+}
+
+
+def _has_rows(text: str | None) -> bool:
+    """Whether the table has a row after its header; the rule below that is none."""
+    lines = [line for line in (text or "").splitlines() if line.lstrip().startswith("|")]
+    return any(line.strip(" \t|:-") for line in lines[1:])
+
+
+def _is_implemented(text: str, task: str, tasks: list[Task]) -> bool:
+    """Whether all subtasks are finished; a file that gives them no status leaves it to the task's row."""
+    statuses = [match[1] for match in map(_STATUS.match, text.splitlines()) if match]
+    return all(map(is_finished, statuses or [row.status for row in tasks if row.id == task] or [""]))
+
+
+def _next_task(found: Found, state: PlanState, action: str) -> Step:
+    """The first task that is not finished. The current one is, once its reviews are over, whatever its row says."""
+    current = state.current_task
+    tasks = found.tasks()
+    last = REVIEWS.get(state.phase or "") or POST_REVIEWS.get(state.phase or "")
+    over = last is not None and last.needs == ONE_TASK
+    if current and (over or _is_implemented(found.task_text or "", current, tasks)):
+        tasks = [task for task in tasks if task.id != current]
+    left = unfinished(tasks)
+    if not left:
+        return Step(
+            action,
+            f"{FILE} announces {action}, but tasks.md has no unfinished task: tell the user so. "
+            f"Setting next_phase to {LAST_REVIEW} goes on with the last review.",
+        )
+    begun = "" if left[0].status.casefold() == "pending" else f", whose status is {shown(left[0].status, 40)!r}"
+    return _for_task(action, f"{FILE} announces {action}; the next task is {_name(left[0])}{begun}.", left[0])
+
+
+def _nothing_announced(found: Found, state: PlanState) -> Step:
+    if state.phase == COMPLETE:
+        return Step(COMPLETE, "The plan is complete: tell the user that all tasks are done.")
+    if state.phase in WORK:
+        return _resume(found, state, f"{state.phase} was the last thing begun, and nothing is announced after it.")
+    return Step(ASK, f"Nothing is announced (next_phase is null). {_standing(state)}")
+
+
+def _resume(found: Found, state: PlanState, why: str) -> Step:
+    if state.current_task is not None:
+        return Step(RESUME, why, state.current_task)
+    task = _last_touched(found)
+    return Step(RESUME, why) if task is None else _for_task(RESUME, f"{why} Go on with task {_name(task)}.", task)
+
+
+def _without_state(found: Found) -> Step:
+    """A plan from before there were states, or one whose state was spoiled."""
+    because = f"{found.trouble[0].upper()}{found.trouble[1:]}"
+    if found.plan_text is None:
+        return Step(WRITE_PLAN, f"{because}, and no plan.md either.")
+    if not _has_rows(found.tasks_text):
+        return Step(WRITE_TASKS, f"{because}; there is a plan.md, but no tasks in tasks.md.")
+    task = _last_touched(found)
+    if task is None:
+        return Step(COMPLETE, f"{because}, but every task in tasks.md is finished: tell the user that all are done.")
+    how = "was touched last in git's log" if task.id in found.touched else "is the first unfinished one"
+    return _for_task(RESUME, f"{because}; task {_name(task)} {how}.", task)
+
+
+def _last_touched(found: Found) -> Task | None:
+    left = unfinished(found.tasks())
+    return next((task for task in left if task.id in found.touched), left[0] if left else None)
+
+
+def _for_task(action: str, why: str, task: Task) -> Step:
+    """An id from the table becomes a file's name in other hands, so one that cannot be is only told."""
+    return Step(action, why, task.id if is_task_id(task.id) else None)
+
+
+def _name(task: Task) -> str:
+    return task.id if is_task_id(task.id) else f"{shown(task.id, 40)!r} (no valid id)"
+
+
+def _standing(state: PlanState) -> str:
+    phase, task = ("null" if value is None else shown(value, 60) for value in (state.phase, state.current_task))
+    return f"Show the user that phase is {phase} and current_task is {task}, and let them decide."

@@ -1,0 +1,236 @@
+"""The slash commands in the real client: they expand, they lead from nothing to `complete`, they recover a crash."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from pytest_taskie import Plan, Project
+from pytest_taskie.client import tool, verdict
+from taskie.plans.phases import REVIEWS, Review
+from taskie.project import plugin_root
+
+pytestmark = pytest.mark.client
+
+ROOT = Path(plugin_root())
+ACTIONS = sorted(path.stem for path in (ROOT / "actions").glob("*.md"))
+PARTS = ("hooks", "taskie", "actions", "skills", "personas", "bin", ".claude-plugin", "ground-rules.md")
+Client = Callable[..., Any]
+ASKS = {
+    "plan-review": "plan review action",
+    "tasks-review": "tasks review action",
+    "code-review": "code review action",
+    "all-code-review": "all-code-review action",
+}
+FRESH = ["phase_iteration=0", "review_model=opus", "consecutive_clean=0"]
+CRASH = tool("Bash", command="kill -KILL $PPID")  # the client itself: a crash at this very point
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The plugin in a path with a space."""
+    root = tmp_path / "my plugins" / "taskie"
+    root.mkdir(parents=True)
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / part, root / part)
+    return root
+
+
+def told(run: Any) -> str:
+    """Everything that the model was told."""
+    return "\n".join(json.dumps(request.body, ensure_ascii=False) for request in run.requests)
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_every_command_expands_from_a_marketplace(half: int, claude_client: Client, copy: Path, plan: Plan) -> None:
+    client = claude_client()
+    for words in (["marketplace", "add", str(copy)], ["install", "taskie@taskie"]):
+        done = client.command("plugin", *words)
+        assert done.exit_code == 0, done.stdout + done.stderr
+    for name in ACTIONS[half::2]:
+        client.agent("Understood.", when=re.compile(f"taskie:{name}</command-name>"))
+        run = client.prompt(f"/taskie:{name} with 'these' $WORDS")
+        text = told(run)
+        for file in ("ground-rules.md", f"actions/{name}.md"):
+            for line in (ROOT / file).read_text().splitlines():
+                assert json.dumps(line, ensure_ascii=False)[1:-1] in text, f"{name}: {file} did not reach the model"
+        assert "with 'these' $WORDS" in text
+        assert str(copy / "bin" / "taskie") in text
+        assert [stop.decision for stop in run.stops] == [None], "the hook fires"
+        assert "validated" in (run.stops[0].stdout or "")
+
+
+class Story:
+    """A plan in the real client: the agent's moves, and what is asked after each."""
+
+    def __init__(self, client: Any, project: Project) -> None:
+        self.client = client
+        self.plan = Plan(project.path / ".taskie" / "plans" / "greeting")
+
+    def write(self, name: str, text: str) -> Any:
+        return tool("Write", file_path=self.plan.path / name, content=text)
+
+    def taskie(self, *words: str) -> Any:
+        return tool("Bash", command=shlex.join([str(ROOT / "bin" / "taskie"), *words]))
+
+    def set(self, *fields: str) -> Any:
+        return self.taskie("state", "set", *fields)
+
+    def table(self, *statuses: str) -> Any:
+        rows = "".join(f"| {n} | {status} | Task {n} |\\n" for n, status in enumerate(statuses, 1))
+        text = f"| Id | Status | Description |\\n|----|----|----|\\n{rows}"
+        return tool("Bash", command=f"printf '{text}' > {shlex.quote(str(self.plan.path / 'tasks.md'))}")
+
+    def reviews(self, phase: str, *verdicts: str, task: str = "1", first: int = 1) -> None:
+        turns: list[Any] = []
+        for number, word in enumerate(verdicts, first):
+            turns += [self.write(REVIEWS[phase].file(number, task), f"# Review {number}"), verdict(word)]
+        subject = REVIEWS[phase].subject.format(task=task)
+        self.client.agent(*turns, when=re.compile(f"{ASKS[phase]} .*/{subject}-review-"))
+
+    def answer(self, review: Review, number: int = 1, task: str = "1") -> list[Any]:
+        written = self.write(review.post_file(number, task), "# Fixed")
+        return [written, self.set(f"phase={review.post}", f"next_phase={review.phase}"), "Answered."]
+
+    def run(self, prompt: str, *turns: Any) -> Any:
+        command, _, words = prompt.partition(" ")
+        args = rf"\s*<command-args>{re.escape(words)}<" if words else ""
+        self.client.agent(*turns, when=re.compile(f"{command[1:]}</command-name>{args}"))
+        return self.client.prompt(prompt)
+
+    def asked_next(self, run: Any) -> dict[str, Any]:
+        """What `taskie next --json` told the agent in this run."""
+        for request in run.requests:
+            if '"why"' in request.last:
+                found: dict[str, Any] = json.loads(request.last[request.last.index("{") : request.last.rindex("}") + 1])
+                return found
+        raise AssertionError("taskie next was not asked")
+
+    def state(self, *fields: str) -> tuple[Any, ...]:
+        read = self.plan.state.read()
+        return tuple(read[field] for field in fields or ("phase", "next_phase"))
+
+    def make_plan(self) -> list[Any]:
+        return [self.write("plan.md", "# Greeting\n\n## Overview\n\nGreets.\n"), self.set("--plan", "greeting", "phase=new-plan")]
+
+    def make_tasks(self) -> list[Any]:
+        files = [self.write(f"task-{n}.md", f"# Task {n}\n\n### Subtask {n}.1\n- **Status**: pending\n") for n in (1, 2)]
+        start = self.set("phase=create-tasks", "next_phase=tasks-review", "current_task=null", *FRESH)
+        return [self.table("pending", "pending"), *files, start]
+
+    def do_task(self, number: int, variant: str) -> list[Any]:
+        done = tool("Bash", command=f"sed -i s/pending/done/ {shlex.quote(str(self.plan.path / f'task-{number}.md'))}")
+        table = self.table(*(["done", "pending"] if number == 1 else ["done", "done"]))
+        tdd = "true" if variant.endswith("-tdd") else "false"
+        end = self.set(f"phase={variant}", "next_phase=code-review", f"current_task={number}", *FRESH, f"tdd={tdd}")
+        return [done, table, end]
+
+
+@pytest.mark.parametrize("variant", ["complete-task", "complete-task-tdd"])
+def test_from_nothing_to_complete(variant: str, claude_client: Client, project: Project) -> None:
+    story = Story(claude_client(plugin=ROOT, timeout=120), project)
+    ask = story.taskie("next", "--json")
+    story.reviews("plan-review", "PASS", "PASS")
+    run = story.run("/taskie:new-plan a greeting", *story.make_plan(), "Planned.", *story.answer(REVIEWS["plan-review"]))
+    assert [stop.decision for stop in run.stops] == ["block", None]
+    assert story.state() == ("plan-review", "create-tasks")
+
+    story.reviews("tasks-review", "PASS", "PASS")
+    tasks = [ask, *story.make_tasks(), "Tasks are there.", *story.answer(REVIEWS["tasks-review"])]
+    run = story.run("/taskie:continue-plan one", *tasks)
+    assert story.asked_next(run)["action"] == "create-tasks"
+    assert story.state() == ("tasks-review", "complete-task")
+
+    story.reviews("code-review", "PASS", "PASS")
+    code = REVIEWS["code-review"]
+    story.run(f"/taskie:{variant} 1", *story.do_task(1, variant), "Done.", *story.answer(code))
+    assert story.state("phase", "next_phase", "tdd") == ("code-review", variant, variant.endswith("-tdd"))
+
+    story.reviews("code-review", "PASS", "PASS", task="2")
+    run = story.run("/taskie:continue-plan two", ask, *story.do_task(2, variant), "Done.", *story.answer(code, task="2"))
+    asked = story.asked_next(run)
+    assert (asked["action"], asked["task"]) == (variant, "2")
+    assert story.state("phase", "next_phase", "phase_iteration") == ("code-review", "all-code-review", 0)
+
+    story.reviews("all-code-review", "FAIL", "PASS", "PASS")
+    last = REVIEWS["all-code-review"]
+    run = story.run("/taskie:continue-plan three", ask, "Stopping.", *story.answer(last, 1), *story.answer(last, 2))
+    assert story.asked_next(run)["action"] == "stop"
+    assert story.state() == ("all-code-review", "complete")
+
+    run = story.run("/taskie:continue-plan four", ask, story.set("phase=complete", "next_phase=null"), "All done.")
+    assert story.asked_next(run)["action"] == "complete"
+    assert story.state() == ("complete", None)
+
+
+class TestACrashIsRecovered:
+    """The client is killed; `/taskie:continue-plan` finds the place."""
+
+    @pytest.fixture
+    def story(self, claude_client: Client, project: Project) -> Story:
+        return Story(claude_client(plugin=ROOT), project)
+
+    def crash(self, story: Story, prompt: str, *turns: Any) -> None:
+        run = story.run(prompt, *turns, CRASH)
+        assert run.exit_code != 0
+        assert not run.result
+
+    def recover(self, story: Story, *turns: Any) -> dict[str, Any]:
+        run = story.run("/taskie:continue-plan", story.taskie("next", "--json"), *turns)
+        assert run.exit_code == 0
+        return story.asked_next(run)
+
+    def test_in_the_middle_of_the_plan(self, story: Story) -> None:
+        self.crash(story, "/taskie:new-plan x", story.write("plan.md", "# Half\n"))
+        assert self.recover(story, "I ask the user.")["action"] in ("create-tasks", "new-plan")
+
+    def test_after_the_plan_before_its_review(self, story: Story) -> None:
+        self.crash(story, "/taskie:new-plan x", *story.make_plan())
+        story.reviews("plan-review", "PASS")
+        assert self.recover(story, "Stopping.", "Not now.")["action"] == "stop"
+        assert story.state("phase", "next_phase", "phase_iteration") == ("plan-review", "post-plan-review", 1)
+
+    def test_after_a_block_before_the_answer(self, story: Story) -> None:
+        story.reviews("plan-review", "FAIL", "PASS")
+        self.crash(story, "/taskie:new-plan x", *story.make_plan(), "Planned.")
+        assert story.state() == ("plan-review", "post-plan-review")
+        answered = self.recover(story, *story.answer(REVIEWS["plan-review"]), "Not now.")
+        assert answered["action"] == "post-plan-review"
+        assert story.state("phase_iteration", "consecutive_clean") == (2, 1)
+
+    def test_after_the_answer_before_the_next_review(self, story: Story) -> None:
+        story.reviews("plan-review", "FAIL", "PASS")
+        written, told_state, _ = story.answer(REVIEWS["plan-review"])
+        self.crash(story, "/taskie:new-plan x", *story.make_plan(), "Planned.", written, told_state)
+        assert self.recover(story, "Stopping.", "Not now.")["action"] == "stop"
+        assert story.state("phase_iteration", "consecutive_clean") == (2, 1)
+
+    def test_in_the_middle_of_the_tasks(self, story: Story) -> None:
+        story.plan.path.mkdir(parents=True)
+        story.plan.write("plan.md", "# Plan\n\n## Overview\n")
+        story.plan.state.write(phase="plan-review", next_phase="create-tasks")
+        self.crash(story, "/taskie:create-tasks", story.table("pending"))
+        story.reviews("tasks-review", "PASS")
+        assert self.recover(story, *story.make_tasks(), "There.", "Not now.")["action"] == "create-tasks"
+        assert story.state() == ("tasks-review", "post-tasks-review")
+
+    def test_in_the_middle_of_a_task(self, story: Story) -> None:
+        story.plan.path.mkdir(parents=True)
+        for name in ("plan.md", "task-1.md"):
+            story.plan.write(name, "# It\n\n## Overview\n\n- **Status**: pending\n")
+        story.plan.tasks({"1": "in-progress"})
+        story.plan.state.write(phase="continue-task", next_phase="code-review", current_task="1")
+        self.crash(story, "/taskie:continue-task", tool("Bash", command="true"))
+        story.reviews("code-review", "FAIL")
+        done = [*story.do_task(1, "complete-task")[:2], story.set("phase=continue-task"), "Done.", "Not now."]
+        assert self.recover(story, *done)["action"] == "continue-task"
+        assert story.state() == ("code-review", "post-code-review")

@@ -1,0 +1,158 @@
+"""The hook is ended, or a call fails, at any moment: what the user has is old or new, never half or gone."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from core.living import is_alive
+
+from faults.conftest import HOOK
+from faults.snapshot import leftovers, snapshot
+from pytest_taskie import Events, FakeCli, Plan, Project, RunHook, assert_approved
+
+ROOT = Path(__file__).parents[2]
+DRIVER = Path(__file__).with_name("interrupted_hook.py")
+NAME = "plan-review-1.md"
+OLD, NEW = b"an earlier cycle's\n", b"# New review\n"
+
+
+class Running:
+    """A hook in the middle of its review."""
+
+    def __init__(self, project: Project, events: Events, fake_claude: FakeCli) -> None:
+        fake_claude.holds()
+        self.process = subprocess.Popen(
+            [str(HOOK), "--fail-open"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=project.env,
+            cwd=project.path,
+        )
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(events.stop()).encode() + b"\n")
+        self.process.stdin.flush()
+        (self.call,) = fake_claude.wait_for_calls(1)
+
+    def gets(self, number: signal.Signals) -> tuple[int, bytes]:
+        """The exit code and stdout after this signal."""
+        self.process.send_signal(number)
+        stdout, _ = self.process.communicate()
+        return self.process.returncode, stdout
+
+
+@pytest.fixture
+def due(plan: Plan) -> Plan:
+    plan.state.write(next_phase="plan-review")
+    (plan.path / NAME).write_bytes(OLD)
+    return plan
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_signal_during_the_review(
+    project: Project, events: Events, due: Plan, fake_claude: FakeCli, number: signal.Signals
+) -> None:
+    before = snapshot(project.path)
+    running = Running(project, events, fake_claude)
+    assert not (due.path / NAME).exists()
+    assert running.gets(number) == (-number, b"")
+    assert not is_alive(running.call.pid)
+    after = snapshot(project.path)
+    after.pop(".taskie/plans/test-plan/.review-1.log", None)
+    assert after == before
+    assert leftovers(due.path) == []
+
+
+def test_killed_during_the_review(
+    project: Project, events: Events, due: Plan, fake_claude: FakeCli, run_hook: RunHook
+) -> None:
+    """Nobody can clean up then, but the next stop does."""
+    running = Running(project, events, fake_claude)
+    assert running.gets(signal.SIGKILL) == (-9, b"")
+    fake_claude.end()
+    fake_claude.remove()
+    assert_approved(run_hook(), "claude was not found")
+    assert due.state.read()["phase_iteration"] == 0
+
+
+class Sweep:
+    """Runs the hook again and again, with another call going wrong each time."""
+
+    def __init__(self, project: Project, events: Events, plan: Plan, calls: Path) -> None:
+        self._project = project
+        self._event = json.dumps(events.stop()) + "\n"
+        self._plan = plan
+        self._calls = calls
+        self._state = plan.state.path.read_bytes()
+        reviewer = project.home / "bin" / "claude"
+        reviewer.parent.mkdir()
+        verdict = json.dumps({"structured_output": {"verdict": "FAIL"}})
+        # Beside the name and then renamed: it is there as a whole or not at all.
+        reviewer.write_text(
+            f"#!/bin/sh\ncd '{plan.path}'\n"
+            f"echo '{NEW.decode().strip()}' > draft && mv draft {NAME} && echo '{verdict}'\n"
+        )
+        reviewer.chmod(0o755)
+        project.env["PATH"] = f"{reviewer.parent}:{project.env['PATH']}"
+
+    def run(self, mode: str, number: int) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+        """One stop on the plan as it was at first; how it ended, and the calls that it made."""
+        for path in self._plan.path.glob(".*"):
+            path.unlink()
+        self._plan.state.raw(self._state)
+        (self._plan.path / NAME).write_bytes(OLD)
+        self._calls.write_text("")
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(DRIVER), str(ROOT), mode, str(number), str(self._calls)],
+            input=self._event,
+            env=self._project.env,
+            cwd=self._project.path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done, self._calls.read_text().split()
+
+    def wrong(self, done: subprocess.CompletedProcess[str]) -> list[str]:
+        """What does not hold, but must after any end."""
+        state = self._plan.state.path.read_bytes()
+        recorded = state != self._state
+        review = (self._plan.path / NAME).read_bytes() if (self._plan.path / NAME).exists() else None
+        said = json.loads(done.stdout) if done.stdout else {}
+        must_not = {
+            f"left {leftovers(self._plan.path)}": leftovers(self._plan.path) != [],
+            f"the review is {review!r}": review not in (OLD, NEW),
+            "half a state": recorded and b'"phase_iteration": 1' not in state,
+            "a review is recorded that is not there": recorded and review != NEW,
+            "blocked on a state that is not recorded": "decision" in said and not recorded,
+        }
+        return [what for what, so in must_not.items() if so]
+
+
+@pytest.fixture
+def sweep(project: Project, events: Events, due: Plan, tmp_path: Path) -> Sweep:
+    return Sweep(project, events, due, tmp_path / "calls")
+
+
+@pytest.mark.parametrize("mode", ["refused", "ended before", "ended after"])
+def test_every_call_may_be_the_last(sweep: Sweep, mode: str) -> None:
+    problems: list[str] = []
+    for number in range(1, 200):
+        done, calls = sweep.run(mode, number)
+        if len(calls) < number:
+            assert json.loads(done.stdout)["decision"] == "block"
+            assert number > 12
+            assert problems == []
+            return
+        where = f"call {number} ({calls[number - 1]}) {mode}"
+        assert done.returncode in ((0,) if mode == "refused" else (0, -signal.SIGTERM)), f"{where}: {done.stderr}"
+        wrong = sweep.wrong(done)
+        if mode == "refused" and calls[number - 1] == "unlink":
+            wrong = [what for what in wrong if not what.startswith("left ")]  # what cannot be removed stays
+        problems += [f"{where}: {what}" for what in wrong]
+    pytest.fail("the run never completed")

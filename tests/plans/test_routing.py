@@ -1,0 +1,404 @@
+"""What comes next, sentence by sentence of continue-plan's decision, and for every state that there can be."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from taskie.plans.phases import PHASES, POST_REVIEWS, REVIEWS, WORK
+from taskie.plans.routing import Found, Step, is_finished, new_plan, route, unusable
+from taskie.plans.state import PlanState
+
+ACTIONS = Path(__file__).parents[2] / "actions"
+NO_ACTION = ("stop", "complete", "ask")
+
+PLAN = "# Plan\n\n## Overview\n\nWhat and why.\n"
+HALF_A_PLAN = "# Plan\n\n## Original Prompt\n"
+HEADER = "| Id | Status | Priority |\n|----|--------|----------|\n"
+DONE = "# Task\n\n### Subtask 1\n- **Status**: done\n\n### Subtask 2\n- **Status**: Completed\n"
+HALF_DONE = "# Task\n\n### Subtask 1\n- **Status**: done\n\n### Subtask 2\n- **Status**: pending\n"
+
+
+def state(phase: str | None, next_phase: str | None, task: str | None = None, **fields: object) -> PlanState:
+    blank = PlanState(8, task, phase, 1, next_phase, "opus", 0, False)
+    return blank.but(**fields)
+
+
+def table(**statuses: str) -> str:
+    """`tasks.md` with tasks t1, t2, …"""
+    return HEADER + "".join(f"| {task} | {status} | high |\n" for task, status in statuses.items())
+
+
+def found(at: PlanState | None, **read: object) -> Found:
+    """A plan with everything in place, but for what is given."""
+    whole = Found(at, plan_text=PLAN, tasks_text=table(t1="done", t2="done"), task_text=DONE)
+    return whole.but(**read)
+
+
+def answer(step: Step) -> tuple[str, str | None]:
+    return step.action, step.task
+
+
+class TestAPostReviewIsAnnounced:
+    @pytest.mark.parametrize("post", POST_REVIEWS)
+    @pytest.mark.parametrize("phase", ["complete-task", *REVIEWS, None])
+    def test_it_is_carried_out(self, phase: str | None, post: str) -> None:
+        assert route(found(state(phase, post, "t1"))).action == post
+
+    def test_a_crash_after_the_block(self) -> None:
+        step = route(found(state("code-review", "post-code-review", "t1", phase_iteration=3)))
+        assert answer(step) == ("post-code-review", "t1")
+        assert "task-t1-review-3.md" in step.why
+
+    def test_a_task_is_named_only_where_the_review_is_about_one(self) -> None:
+        assert route(found(state("plan-review", "post-plan-review", "t1"))).task is None
+        assert route(found(state("all-code-review", "post-all-code-review", "t1"))).task is None
+
+    @pytest.mark.parametrize("iteration", [0, None])
+    def test_before_any_review_no_file_is_named(self, iteration: int | None) -> None:
+        assert "-review-" not in route(found(state(None, "post-plan-review", phase_iteration=iteration))).why
+
+
+class TestAReviewIsAnnounced:
+    @pytest.mark.parametrize("review", REVIEWS)
+    @pytest.mark.parametrize("post", POST_REVIEWS)
+    def test_after_a_post_review_just_stop_whatever_lies_there(self, post: str, review: str) -> None:
+        nothing = Found(state(post, review, "t1"))
+        assert answer(route(nothing)) == ("stop", None)
+
+    @pytest.mark.parametrize("review", REVIEWS)
+    @pytest.mark.parametrize("phase", [*WORK, *REVIEWS, "new-plan", "create-tasks", "complete", "unheard-of", None])
+    def test_otherwise_just_stop_if_the_work_is_finished(self, phase: str | None, review: str) -> None:
+        assert answer(route(found(state(phase, review, "t1")))) == ("stop", None)
+
+    def test_the_review_and_the_hook_are_named(self) -> None:
+        assert "hook runs the plan review" in route(found(state("new-plan", "plan-review"))).why
+
+    def test_reviews_are_switched_off(self) -> None:
+        step = route(found(state("new-plan", "plan-review", max_reviews=0)))
+        assert step.action == "stop"
+        assert "skips" in step.why
+
+    @pytest.mark.parametrize(("iteration", "spent"), [(1, False), (2, True), (3, True)])
+    def test_the_limit_is_reached_so_the_user_decides(self, iteration: int, spent: bool) -> None:
+        at = state("post-plan-review", "plan-review", phase_iteration=iteration, max_reviews=2)
+        step = route(found(at))
+        assert step.action == "stop"
+        assert ("Max review limit (2) reached" in step.why) is spent
+
+
+@pytest.mark.parametrize("review", ["code-review", "all-code-review"])
+@pytest.mark.parametrize("phase", ["complete-task", "continue-task", "code-review"])
+class TestBeforeAReviewOfCode:
+    def test_all_subtasks_complete(self, phase: str, review: str) -> None:
+        assert answer(route(found(state(phase, review, "t1"), tasks_text=table(t1="pending")))) == ("stop", None)
+
+    def test_a_subtask_is_incomplete(self, phase: str, review: str) -> None:
+        step = route(found(state(phase, review, "t1"), task_text=HALF_DONE))
+        assert answer(step) == ("continue-task", "t1")
+
+    def test_the_task_file_is_missing(self, phase: str, review: str) -> None:
+        step = route(found(state(phase, review, "t1"), task_text=None))
+        assert answer(step) == ("continue-task", "t1")
+        assert "task-t1.md is missing" in step.why
+
+    @pytest.mark.parametrize(
+        ("row", "action"), [("done", "stop"), ("COMPLETED", "stop"), ("in-progress", "continue-task")]
+    )
+    def test_subtasks_without_a_status_leave_it_to_the_row(
+        self, row: str, action: str, phase: str, review: str
+    ) -> None:
+        tasks = table(t0="pending", t1=row, t2="done")
+        text = "# Task\n\n- [ ] Subtask\n\nStatus: done\n"
+        assert route(found(state(phase, review, "t1"), tasks_text=tasks, task_text=text)).action == action
+
+    def test_neither_a_status_nor_a_row(self, phase: str, review: str) -> None:
+        step = route(found(state(phase, review, "t9"), task_text="# Task\n"))
+        assert answer(step) == ("continue-task", "t9")
+
+    def test_no_current_task_and_one_unfinished(self, phase: str, review: str) -> None:
+        tasks = table(t1="done", t2="pending", t3="pending")
+        assert answer(route(found(state(phase, review), tasks_text=tasks))) == ("continue-task", "t2")
+        step = route(found(state(phase, review), tasks_text=tasks, touched=("t3",)))
+        assert answer(step) == ("continue-task", "t3")
+
+    def test_no_current_task_and_all_finished(self, phase: str, review: str) -> None:
+        """The hook cannot review one task without knowing which; the last review needs none."""
+        expected = "continue-task" if review == "code-review" else "stop"
+        assert answer(route(found(state(phase, review)))) == (expected, None)
+
+    def test_no_current_task_and_no_tasks(self, phase: str, review: str) -> None:
+        assert route(found(state(phase, review), tasks_text=HEADER)).action == "continue-task"
+
+
+@pytest.mark.parametrize(
+    ("line", "finished"),
+    [
+        ("- **Status**: done", True),
+        ("- **Status**: DONE", True),
+        ("- **Status:** completed", True),
+        ("* Status: Completed", True),
+        ("  - **status** : `done`", True),
+        ("- **Status**: ✅ Done", True),
+        ("- **Status**: done\r", True),
+        ("- **Status**: pending", False),
+        ("- **Status**: in-progress", False),
+        ("- **Status**: not done", False),
+        ("- **Status**: almost completed", False),
+        ("- **Status**: undone", False),
+        ("- **Status**: done, but for the tests", False),
+        ("- **Status**:", False),
+    ],
+)
+def test_the_status_of_a_subtask(line: str, finished: bool) -> None:
+    # The row says the opposite, so that a line which is not recognised shows.
+    tasks = table(t1="pending" if finished else "done")
+    step = route(found(state("complete-task", "code-review", "t1"), task_text=f"# Task\n{line}\n", tasks_text=tasks))
+    assert step.action == ("stop" if finished else "continue-task")
+
+
+def test_a_sentence_about_a_status_is_none() -> None:
+    text = f"- **Status page**: pending\n- The status: pending\n{DONE}"
+    assert route(found(state("complete-task", "code-review", "t1"), task_text=text)).action == "stop"
+
+
+class TestBeforeAReviewOfThePlan:
+    @pytest.mark.parametrize(
+        ("text", "complete"),
+        [
+            pytest.param(PLAN, True, id="an overview"),
+            pytest.param("## Overview and aims", True, id="an overview and more"),
+            pytest.param("x\n" * 51, True, id="51 lines"),
+            pytest.param("x\n" * 50, False, id="50 lines"),
+            pytest.param("x\n" * 49 + "x", False, id="50 lines, the last without its end"),
+            pytest.param(HALF_A_PLAN, False, id="short and without"),
+            pytest.param("### Overview\n", False, id="a lower heading"),
+            pytest.param("see ## Overview\n", False, id="no heading"),
+            pytest.param("## Overviews\n", False, id="another word"),
+            pytest.param("", False, id="empty"),
+        ],
+    )
+    def test_plan_md_appears_complete(self, text: str, complete: bool) -> None:
+        step = route(found(state("new-plan", "plan-review"), plan_text=text))
+        assert step.action == ("stop" if complete else "new-plan")
+
+    def test_half_a_plan_is_continued(self) -> None:
+        step = route(found(state("new-plan", "plan-review"), plan_text=HALF_A_PLAN))
+        assert "continue the content that is there" in step.why
+
+    def test_a_missing_plan_is_written(self) -> None:
+        step = route(found(state("new-plan", "plan-review"), plan_text=None))
+        assert answer(step) == ("new-plan", None)
+        assert "missing" in step.why
+
+    def test_tasks_do_not_matter(self) -> None:
+        assert route(found(state("new-plan", "plan-review"), tasks_text=None, task_text=None)).action == "stop"
+
+
+class TestBeforeAReviewOfTheTasks:
+    @pytest.mark.parametrize(
+        ("text", "complete"),
+        [
+            pytest.param(table(t1="pending"), True, id="a row"),
+            pytest.param("| Id | Status |\n| 1 | pending |\n", True, id="a row, no rule"),
+            pytest.param(HEADER, False, id="header and rule"),
+            pytest.param("| Id | Status |\n", False, id="header"),
+            pytest.param("| Task | State |\n", False, id="header with other words"),
+            pytest.param(HEADER + "|  |  |  |\n", False, id="an empty row"),
+            pytest.param(HEADER + "1. Read the file\n", False, id="a list"),
+            pytest.param("", False, id="empty"),
+            pytest.param(None, False, id="missing"),
+        ],
+    )
+    def test_tasks_md_has_a_row_after_the_header(self, text: str | None, complete: bool) -> None:
+        step = route(found(state("create-tasks", "tasks-review"), tasks_text=text))
+        assert answer(step) == ("stop" if complete else "create-tasks", None)
+
+
+@pytest.mark.parametrize("action", ["complete-task", "complete-task-tdd"])
+class TestTheNextTaskIsAnnounced:
+    @pytest.mark.parametrize("phase", ["code-review", "post-code-review"])
+    def test_the_first_unfinished_after_the_reviewed_one(self, phase: str, action: str) -> None:
+        """Its row may still say otherwise: its reviews are over."""
+        tasks = table(t1="Done", t2="in-progress", t3="in-progress", t4="pending")
+        step = route(found(state(phase, action, "t2"), tasks_text=tasks, task_text=HALF_DONE))
+        assert answer(step) == (action, "t3")
+        assert "'in-progress'" in step.why
+
+    def test_the_first_of_all(self, action: str) -> None:
+        step = route(found(state("tasks-review", action), tasks_text=table(t1="pending", t2="pending")))
+        assert answer(step) == (action, "t1")
+
+    def test_a_current_task_that_nobody_has_begun(self, action: str) -> None:
+        """A task that was added before the first one was implemented is the current one."""
+        step = route(found(state("tasks-review", action, "t1"), tasks_text=table(t1="pending"), task_text=HALF_DONE))
+        assert answer(step) == (action, "t1")
+
+    def test_a_current_task_that_is_implemented(self, action: str) -> None:
+        tasks = table(t1="in-progress", t2="pending")
+        assert answer(route(found(state("continue-task", action, "t1"), tasks_text=tasks))) == (action, "t2")
+
+    @pytest.mark.parametrize("text", [None, HEADER, table(t1="done", t2="completed")])
+    def test_none_is_left(self, text: str | None, action: str) -> None:
+        step = route(found(state("code-review", action, "t1"), tasks_text=text))
+        assert answer(step) == (action, None)
+        assert "no unfinished task" in step.why
+
+    def test_an_id_that_cannot_name_a_file_is_told_not_given(self, action: str) -> None:
+        tasks = HEADER + "| ../../x\x1b | pending | high |\n"
+        step = route(found(state("tasks-review", action), tasks_text=tasks))
+        assert answer(step) == (action, None)
+        assert "../../x" in step.why
+        assert "\x1b" not in step.why
+
+    def test_a_row_without_an_id_is_no_task(self, action: str) -> None:
+        tasks = HEADER + "| | pending | |\n| 2 | pending | high |\n"
+        assert route(found(state("tasks-review", action), tasks_text=tasks)).task == "2"
+
+
+class TestSomethingElseIsAnnounced:
+    def test_create_tasks(self) -> None:
+        assert answer(route(found(state("plan-review", "create-tasks"), tasks_text=None))) == ("create-tasks", None)
+
+    @pytest.mark.parametrize("phase", ["all-code-review", "complete", "new-plan"])
+    def test_complete_sets_the_phase(self, phase: str) -> None:
+        step = route(found(state(phase, "complete", "t1")))
+        assert answer(step) == ("complete", None)
+        assert 'Set phase to "complete" and next_phase to null' in step.why
+
+    def test_by_hand_the_current_task(self) -> None:
+        assert answer(route(found(state("code-review", "continue-task", "t2")))) == ("continue-task", "t2")
+
+    @pytest.mark.parametrize("action", ["next-task", "next-task-tdd"])
+    def test_by_hand_a_next_task(self, action: str) -> None:
+        tasks = table(t1="done", t2="pending")
+        assert answer(route(found(state("code-review", action, "t1"), tasks_text=tasks))) == (action, "t2")
+
+    def test_by_hand_the_plan(self) -> None:
+        assert answer(route(found(state("complete", "new-plan")))) == ("new-plan", None)
+
+    @pytest.mark.parametrize("word", ["", "Code-Review", "stop", "ask", "review", "../plan", "\x1b[2J"])
+    def test_what_is_no_phase_is_for_the_user(self, word: str) -> None:
+        step = route(found(state("code-review", word, "t1")))
+        assert answer(step) == ("ask", None)
+        assert "is no phase" in step.why
+        assert "phase is code-review and current_task is t1" in step.why
+        assert "\x1b" not in step.why
+
+
+class TestNothingIsAnnounced:
+    @pytest.mark.parametrize(
+        "phase", ["continue-task", "next-task", "next-task-tdd", "complete-task", "complete-task-tdd"]
+    )
+    def test_an_interrupted_task_is_continued(self, phase: str) -> None:
+        assert answer(route(found(state(phase, None, "t2")))) == ("continue-task", "t2")
+
+    def test_an_interrupted_task_that_the_state_does_not_name(self) -> None:
+        tasks = table(t1="done", t2="pending", t3="pending")
+        assert route(found(state("next-task", None), tasks_text=tasks)).task == "t2"
+        assert route(found(state("next-task", None), tasks_text=tasks, touched=("t3",))).task == "t3"
+        assert answer(route(found(state("next-task", None)))) == ("continue-task", None)
+
+    def test_all_is_done(self) -> None:
+        step = route(found(state("complete", None)))
+        assert answer(step) == ("complete", None)
+        assert "Set phase" not in step.why
+
+    @pytest.mark.parametrize("phase", [*REVIEWS, *POST_REVIEWS, "new-plan", "create-tasks", "unheard-of", None])
+    def test_any_other_phase_is_for_the_user_who_sees_where_it_stands(self, phase: str | None) -> None:
+        step = route(found(state(phase, None, "t2")))
+        assert answer(step) == ("ask", None)
+        assert f"phase is {phase or 'null'} and current_task is t2" in step.why
+
+    def test_git_is_not_asked(self) -> None:
+        """The state exists, so history would only confuse."""
+        tasks = table(t1="pending", t2="pending")
+        assert route(found(state("code-review", None), tasks_text=tasks, touched=("t2",))).action == "ask"
+        assert route(found(state("next-task", None, "t1"), tasks_text=tasks, touched=("t2",))).task == "t1"
+
+
+class TestNoReadableState:
+    def test_no_plan_md(self) -> None:
+        assert answer(route(found(None, plan_text=None))) == ("new-plan", None)
+
+    @pytest.mark.parametrize("text", [None, "", HEADER])
+    def test_no_tasks(self, text: str | None) -> None:
+        assert answer(route(found(None, tasks_text=text))) == ("create-tasks", None)
+
+    def test_the_unfinished_task_that_was_touched_last(self) -> None:
+        tasks = table(t1="done", t2="pending", t3="in-progress")
+        step = route(found(None, tasks_text=tasks, touched=("t3",)))
+        assert answer(step) == ("continue-task", "t3")
+        assert "git" in step.why
+
+    def test_several_were_touched_together(self) -> None:
+        tasks = table(t1="pending", t2="pending", t3="pending")
+        assert route(found(None, tasks_text=tasks, touched=("t3", "t2"))).task == "t2"
+
+    @pytest.mark.parametrize("touched", [(), ("t1",), ("t9",)])
+    def test_none_of_them_was_touched(self, touched: tuple[str, ...]) -> None:
+        tasks = table(t1="done", t2="pending", t3="in-progress")
+        step = route(found(None, tasks_text=tasks, touched=touched))
+        assert answer(step) == ("continue-task", "t2")
+        assert "first unfinished" in step.why
+
+    def test_none_is_unfinished(self) -> None:
+        assert answer(route(found(None, tasks_text=table(t1="done", t2="COMPLETED")))) == ("complete", None)
+
+    @pytest.mark.parametrize(
+        "read", [{"plan_text": None}, {"tasks_text": None}, {"tasks_text": table(t1="pending")}, {}]
+    )
+    def test_what_is_wrong_with_the_state_is_said(self, read: dict[str, object]) -> None:
+        assert route(found(None, trouble="state.json: invalid JSON (x)", **read)).why.startswith("State.json: invalid")
+        assert route(found(None, **read)).why.startswith("There is no state.json")
+
+
+def test_no_plan_at_all() -> None:
+    assert answer(new_plan()) == ("new-plan", None)
+
+
+def test_a_value_that_a_field_cannot_have_is_for_the_user() -> None:
+    step = unusable("state.json: tdd must be true or false")
+    assert answer(step) == ("ask", None)
+    assert "tdd must be true or false" in step.why
+
+
+@pytest.mark.parametrize(
+    ("status", "finished"), [("Done", True), ("**completed**", True), ("complete", False), ("", False), ("x", False)]
+)
+def test_finished_is_done_or_completed(status: str, finished: bool) -> None:
+    assert is_finished(status) is finished
+
+
+WHATEVER_LIES_THERE = [
+    dict(zip(("plan_text", "tasks_text", "task_text", "touched"), values))
+    for values in product(
+        (None, HALF_A_PLAN, PLAN),
+        (None, HEADER, table(t1="pending", t2="done"), table(t1="done", t2="done"), "|"),
+        (None, "", HALF_DONE, DONE),
+        ((), ("t1",)),
+    )
+]
+
+
+@pytest.mark.parametrize("next_phase", [*PHASES, None])
+@pytest.mark.parametrize("phase", PHASES)
+def test_every_state_has_an_answer(phase: str, next_phase: str | None) -> None:
+    for read, task, maximum in product(WHATEVER_LIES_THERE, (None, "t1", "t9"), (0, 1, 8)):
+        step = route(Found(state(phase, next_phase, task, max_reviews=maximum), **read))
+        assert step.action in PHASES or step.action in NO_ACTION
+        assert step.action not in REVIEWS  # the hook's work, never the agent's
+        assert step.why
+        assert step.why.endswith(".")
+        assert (step.file is None) is (step.action in NO_ACTION)
+        # Only a state in which nothing is announced, and a phase that is no automated one, needs the user.
+        asks = next_phase is None and phase not in WORK and phase != "complete"
+        assert (step.action == "ask") is asks
+
+
+@pytest.mark.parametrize("action", [phase for phase in PHASES if phase not in NO_ACTION])
+def test_every_action_is_described(action: str) -> None:
+    assert Step(action, "").file == f"actions/{action}.md"
+    assert (ACTIONS / f"{action}.md").is_file()

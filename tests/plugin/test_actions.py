@@ -1,0 +1,149 @@
+"""The texts that agents follow, held against the table of phases and the fields of the state."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pytest_taskie import Plan, Project
+from taskie.plans.phases import PHASES, REVIEWS
+from taskie.plans.state import FIELDS
+from taskie.plans.structure import violations
+from taskie.project import plugin_root
+
+ROOT = Path(plugin_root())
+ACTIONS = {path.stem: path.read_text() for path in sorted((ROOT / "actions").glob("*.md"))}
+COMMAND = re.compile(r"`taskie (state set [^`]+)`")
+# Actions that are no phase of their own: they lead to one, or change none.
+HELPERS = {"continue-plan", "add-task"}
+
+STANDALONE = {"next_phase": "null", "phase_iteration": "null"}
+FRESH = {"phase_iteration": "0", "review_model": "opus", "consecutive_clean": "0"}
+# What each action sets: (in the loop, standalone) for the answers to reviews.
+DUTIES: dict[str, list[dict[str, str]]] = {
+    "new-plan": [{"phase": "new-plan"}],
+    "create-tasks": [{"phase": "create-tasks", "next_phase": "tasks-review", "current_task": "null", **FRESH}],
+    "next-task": [{"phase": "next-task", "current_task": "{id}", **STANDALONE}],
+    "next-task-tdd": [{"phase": "next-task-tdd", "current_task": "{id}", **STANDALONE}],
+    "complete-task": [
+        {"phase": "complete-task", "current_task": "{id}", "next_phase": "code-review", **FRESH, "tdd": "false"}
+    ],
+    "complete-task-tdd": [
+        {"phase": "complete-task-tdd", "current_task": "{id}", "next_phase": "code-review", **FRESH, "tdd": "true"}
+    ],
+    "continue-task": [{"phase": "continue-task"}],
+    "continue-plan": [{"phase": "complete", "next_phase": "null"}],
+    "add-task": [{"current_task": "{id}"}],
+    **{review: [{"phase": review, **STANDALONE}] for review in REVIEWS},
+    **{
+        review.post: [{"phase": review.post, "next_phase": review.phase}, {"phase": review.post, **STANDALONE}]
+        for review in REVIEWS.values()
+    },
+}
+
+
+def commands(text: str) -> list[dict[str, str]]:
+    """The fields of every `taskie state set` in a text."""
+    found = []
+    for command in COMMAND.findall(text):
+        words = shlex.split(command)[2:]
+        if words[:1] == ["--plan"]:
+            words = words[2:]
+        found.append(dict(word.split("=", 1) for word in words))
+    return found
+
+
+def test_there_is_an_action_for_every_phase_but_the_last() -> None:
+    assert set(ACTIONS) == {*PHASES} - {"complete"} | HELPERS
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_an_action_sets_what_the_design_says(name: str) -> None:
+    assert commands(ACTIONS[name]) == DUTIES[name]
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_fields_and_phases_exist(name: str) -> None:
+    for fields in commands(ACTIONS[name]):
+        assert set(fields) <= set(FIELDS)
+        for field in ("phase", "next_phase"):
+            assert fields.get(field, "null") in {*PHASES, "null"}
+    named = set(re.findall(r"`\"?([a-z]+(?:-[a-z]+)+)\"?`", ACTIONS[name]))
+    assert named <= {*PHASES, *HELPERS, "in-progress"}
+
+
+@pytest.mark.parametrize("name", [*ACTIONS, "ground-rules"])
+def test_files_that_are_named_may_exist(name: str) -> None:
+    text = ACTIONS.get(name) or (ROOT / "ground-rules.md").read_text()
+    for file in re.findall(r"[\w{}./-]+\.md\b", text):
+        concrete = file.replace("{n}", "1").replace("{id}", "1").replace("{plan-id}", "p").rpartition("/")[2]
+        if not (ROOT / file).exists():
+            assert f"Invalid filename: {concrete}" not in violations([concrete], False, None), file
+
+
+@pytest.mark.parametrize("name", [name for name in ACTIONS if name in REVIEWS])
+def test_a_review_starts_from_a_clean_slate_and_leaves_the_state_to_the_hook(name: str) -> None:
+    assert "Do not read earlier reviews" in " ".join(ACTIONS[name].split())
+    assert "TASKIE_HOOK_SKIP" in ACTIONS[name]
+    assert REVIEWS[name].subject.format(task="{id}") + "-review-{n}.md" in ACTIONS[name]
+
+
+@pytest.mark.parametrize("review", REVIEWS.values(), ids=list(REVIEWS))
+def test_an_answer_names_its_files(review: object) -> None:
+    post, subject = getattr(review, "post"), getattr(review, "subject").format(task="{id}")  # noqa: B009
+    assert f"`{subject}-review-{{n}}.md`" in ACTIONS[post]
+    assert f"`{subject}-post-review-{{n}}.md`" in ACTIONS[post]
+
+
+# Where each action's write is made from, in the order of the design's paths.
+PATHS = [
+    (None, "new-plan"),
+    (("plan-review", "post-plan-review"), "post-plan-review"),
+    (("plan-review", "create-tasks"), "create-tasks"),
+    (("tasks-review", "post-tasks-review"), "post-tasks-review"),
+    (("tasks-review", "complete-task"), "complete-task"),
+    (("tasks-review", "complete-task-tdd"), "complete-task-tdd"),
+    (("code-review", "post-code-review"), "post-code-review"),
+    (("code-review", "complete-task"), "complete-task"),
+    (("code-review", "complete-task-tdd"), "complete-task-tdd"),
+    (("complete-task", "code-review"), "continue-task"),
+    (("code-review", "all-code-review"), "continue-task"),
+    (("code-review", "complete-task"), "continue-task"),
+    (("next-task", None), "continue-task"),
+    (("code-review", "complete-task"), "next-task"),
+    (("all-code-review", "post-all-code-review"), "post-all-code-review"),
+    (("all-code-review", "complete"), "continue-plan"),
+    (("complete", None), "complete-task"),
+    *((("code-review", "complete-task"), review) for review in REVIEWS),
+]
+
+
+@pytest.mark.parametrize(("before", "name"), PATHS, ids=[f"{before}-{name}" for before, name in PATHS])
+def test_every_write_is_one_that_the_command_allows(
+    before: tuple[str, str | None] | None, name: str, plan: Plan, project: Project
+) -> None:
+    """The command as the action gives it, run by the plugin's own path."""
+    written = {} if before is None else plan.state.write(phase=before[0], next_phase=before[1], max_reviews=5, mine=1)
+    command = COMMAND.findall(ACTIONS[name])[0].replace("{id}", "2").replace("{plan-id}", "test-plan")
+    done = subprocess.run(
+        [ROOT / "bin" / "taskie", *shlex.split(command)],
+        cwd=project.path,
+        env=project.env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert done.returncode == 0, done.stderr
+    after = plan.state.read()
+    assert json.loads(done.stdout) == after
+    fields = {key: value.replace("{id}", "2") for key, value in DUTIES[name][0].items()}
+    for key, value in fields.items():
+        assert json.dumps(after[key]) in (value, json.dumps(value))
+    for kept in set(written) - set(fields) - {"phase_iteration"}:
+        assert after[kept] == written[kept]

@@ -1,0 +1,65 @@
+"""The slash commands and the Codex prompts: one for each action, with nothing missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from taskie import __version__
+from taskie.project import plugin_root
+
+ROOT = Path(plugin_root())
+ACTIONS = sorted(path.stem for path in (ROOT / "actions").glob("*.md"))
+
+
+def front(text: str) -> dict[str, str]:
+    """The header of a command."""
+    match = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
+    assert match
+    return dict(line.split(": ", 1) for line in match[1].splitlines())
+
+
+def test_one_for_each_action() -> None:
+    assert sorted(path.parent.name for path in (ROOT / "skills").glob("*/SKILL.md")) == ACTIONS
+    assert sorted(path.stem for path in (ROOT / "codex/prompts").glob("*.md")) == [f"taskie-{name}" for name in ACTIONS]
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+class TestCommand:
+    def test_attaches_what_it_needs(self, name: str) -> None:
+        text = (ROOT / "skills" / name / "SKILL.md").read_text()
+        attached = re.findall(r'^@"\$\{CLAUDE_PLUGIN_ROOT\}/(.*)"$', text, re.MULTILINE)
+        assert attached[:2] == ["ground-rules.md", f"actions/{name}.md"]
+        assert ("personas/tdd.md" in attached) is ("personas/tdd.md" in (ROOT / "actions" / f"{name}.md").read_text())
+        for file in attached:
+            assert (ROOT / file).is_file()
+        assert "$ARGUMENTS" in text
+        assert front(text)["name"] == name
+
+    def test_says_what_it_does(self, name: str) -> None:
+        description = front((ROOT / "skills" / name / "SKILL.md").read_text())["description"]
+        assert 20 < len(description) < 120
+        others = [front(path.read_text())["description"] for path in (ROOT / "skills").glob("*/SKILL.md")]
+        assert others.count(description) == 1
+
+    def test_only_two_codex_prompts_touch_the_state(self, name: str) -> None:
+        text = (ROOT / "codex" / "prompts" / f"taskie-{name}.md").read_text()
+        assert ("Leave `state.json` alone" in text) is (name not in ("new-plan", "continue-plan"))
+        assert f"${{TASKIE_ROOT}}/actions/{name}.md" in text
+        assert "$ARGUMENTS" in text
+
+
+def test_the_manifests_agree() -> None:
+    plugin = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
+    market = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text())
+    assert (plugin["name"], plugin["version"]) == ("taskie", __version__)
+    assert [(entry["name"], entry["source"]) for entry in market["plugins"]] == [("taskie", "./")]
+
+
+@pytest.mark.parametrize("file", ["hooks/stop-hook.sh", "bin/taskie"])
+def test_programs_can_be_run(file: str) -> None:
+    assert os.access(ROOT / file, os.X_OK)
