@@ -32,7 +32,7 @@ def run(*, as_json: bool, plan: str | None) -> int:
 def _step(plan: str) -> routing.Step:
     root = os.path.dirname(os.path.dirname(os.path.dirname(plan)))
     current = None
-    trouble = f"there is no {state.FILE}"
+    trouble = routing.Found.trouble
     try:
         raw = state.load(plan)
         current = None if raw is None else state.interpret(raw, config.load(root, os.environ))

@@ -53,7 +53,7 @@ class Found(Value):
     """
 
     state: PlanState | None
-    trouble: str = f"there is no {FILE}"
+    trouble: str = f"There is no {FILE}"
     plan_text: str | None = None
     tasks_text: str | None = None
     task_text: str | None = None
@@ -218,7 +218,7 @@ def _resume(found: Found, state: PlanState, why: str) -> Step:
 
 def _without_state(found: Found) -> Step:
     """A plan from before there were states, or one whose state was spoiled."""
-    because = f"{found.trouble[0].upper()}{found.trouble[1:]}"
+    because = found.trouble
     if found.plan_text is None:
         return Step(WRITE_PLAN, f"{because}, and no plan.md either.")
     if not _has_rows(found.tasks_text):

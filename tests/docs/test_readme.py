@@ -87,3 +87,11 @@ def test_commands_that_are_listed_exist(line: str) -> None:
         [sys.executable, "-m", "taskie", *verbs, "--help"], cwd=ROOT, capture_output=True, check=False, timeout=30
     )
     assert done.returncode == 0
+
+
+def test_the_commands_in_the_table_exist() -> None:
+    named = set(re.findall(r"/taskie:([a-z-]+)", README))
+    actions = {path.stem for path in (ROOT / "actions").glob("*.md")}
+    assert named <= actions
+    answers = {name for name in actions if name.startswith("post-")}
+    assert actions - answers <= named, "every command that a person starts is in the table"
