@@ -273,8 +273,8 @@ class TestGit:
         self.commit(project)
         return plan
 
-    def commit(self, project: Project, *paths: str) -> None:
-        project.git("add", "--", *(paths or ".",))
+    def commit(self, project: Project) -> None:
+        project.git("add", "-A")
         project.git("commit", "--quiet", "--message", "step")
 
     def touch(self, project: Project, plan: Plan, *names: str) -> None:
@@ -309,13 +309,15 @@ class TestGit:
         self.touch(project, other, "task-4.md")
         assert next_("--plan", "old")["task"] == "3"
 
-    def test_a_merge_counts_by_what_was_merged(self, plan: Plan, project: Project, next_: Next) -> None:
+    def test_a_merge_that_differs_from_both_sides(self, plan: Plan, project: Project, next_: Next) -> None:
         project.git("checkout", "--quiet", "-b", "side")
         self.touch(project, plan, "task-3.md")
         project.git("checkout", "--quiet", "main")
         plan.write("task-3.md", "ours\n")
         self.commit(project)
-        project.git("merge", "--quiet", "--strategy", "ours", "--no-edit", "side")
+        project.git("merge", "--quiet", "--strategy", "ours", "--no-commit", "side")
+        plan.write("task-3.md", "of both\n")
+        self.commit(project)
         assert next_()["task"] == "3"
 
     def test_an_uncommitted_change_does_not_count(self, plan: Plan, project: Project, next_: Next) -> None:

@@ -71,13 +71,14 @@ def test_signal_during_the_review(
 def test_killed_during_the_review(
     project: Project, events: Events, due: Plan, fake_claude: FakeCli, run_hook: RunHook
 ) -> None:
-    """Nobody can clean up then, but the next stop does."""
+    """Nobody can clean up then, but nobody is kept waiting either, and the next stop puts things right."""
     running = Running(project, events, fake_claude)
     assert running.gets(signal.SIGKILL) == (-9, b"")
     fake_claude.end()
-    fake_claude.remove()
-    assert_approved(run_hook(), "claude was not found")
+    assert_approved(run_hook(env={"TASKIE_REVIEW_COMMAND": "/bin/false"}), "Review failed: the reviewer exited")
+    assert (due.path / NAME).read_bytes() == OLD
     assert due.state.read()["phase_iteration"] == 0
+    assert leftovers(due.path) == []
 
 
 class Sweep:

@@ -195,6 +195,12 @@ def test_a_child_that_stays_behind_does_not_hang_the_test_and_is_left_alone(run_
         os.kill(child, 9)
 
 
+def test_a_child_that_keeps_a_large_stdin_unread_does_not_hang_the_test(run_hook: RunHook) -> None:
+    result = run_hook({"filler": "x" * 3_000_000}, command="exec 3<&0; sleep 60 <&3 & echo $!", timeout=30)
+    os.kill(int(result.stdout), 9)
+    assert result.duration < 20
+
+
 def test_a_hook_that_cannot_be_started(run_hook: RunHook, tmp_path: Path) -> None:
     with pytest.raises(pytest.fail.Exception, match=r"could not be started: .*(?s:.*)command: +/no/such/hook"):
         run_hook(command=["/no/such/hook"])
@@ -235,6 +241,7 @@ def gone(pid: int) -> bool:
     "script",
     [
         pytest.param("trap '' TERM; echo $$ >> pids; sleep 61; sleep 62", id="ignores SIGTERM"),
+        pytest.param("(sleep 61 & echo $! >> pids); sleep 62", id="an orphan"),
         pytest.param("(echo $$ >> pids; sleep 61) & sleep 62 & echo $! >> pids; wait", id="children"),
         pytest.param(
             "import os, time\n"

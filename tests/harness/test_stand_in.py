@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,19 @@ def test_calls_and_answers_are_counted_apart(tmp_path: Path) -> None:
     assert [reply.stdout for reply in replies] == ["one\n", "", "", "two\n"]
     assert [call["argv"] for call in stand_in.calls(str(tmp_path))] == list(arguments)
     assert not list(tmp_path.glob(".call*"))
+
+
+def test_calls_at_the_same_time_lose_none(tmp_path: Path) -> None:
+    """Threads write at the same instant more often than processes do."""
+
+    def call(number: int) -> None:
+        stand_in.answer(str(tmp_path), "claude", [f"{number}"], "", {}, str(tmp_path))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(call, range(200)))
+    noted = stand_in.calls(str(tmp_path))
+    assert sorted(int(call["argv"][0]) for call in noted) == list(range(200))
+    assert len(list(tmp_path.glob("answer-*"))) == 200
 
 
 def test_a_program_it_knows_nothing_of(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+"""One settings file on disk: read it through its links, back it up, replace it as a whole. Knows no hook."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Callable
+
+from taskie.cli import CommandError
+from taskie.protocol import shown
+from taskie.setup.places import BACKUP
+from taskie.setup.settings import Refused
+from taskie.store import Lock, StoreError, read_regular, replace
+
+PATIENCE = 5.0
+UNTOUCHED = "Nothing was changed."
+
+
+def read(path: str) -> str | None:
+    """The file's text, None if there is none. StoreError says what is wrong with it."""
+    try:
+        data = read_regular(os.path.realpath(path))
+        return None if data is None else data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1 if data else 1
+        raise StoreError(f"{os.path.basename(path)} is not valid JSON: it is not UTF-8, at line {line}") from None
+
+
+def edit(path: str, change: Callable[[str | None, str | None], str | None], has_ours: Callable[[str], bool]) -> bool:
+    """Write what `change` makes of the text and of its backup's; whether anything had to be written.
+
+    A link stays a link: people keep their settings in a repository of their own. None removes the file. The backup
+    is the file as it was before it had anything of ours.
+    """
+    real = os.path.realpath(path)
+    folder = os.path.dirname(real)
+    try:
+        before = read(path)
+        saved = _saved(path)
+        after = change(before, saved)
+        if after == before:
+            return False
+        _make_folder(folder)
+        with Lock(folder) as lock:
+            if not lock.take(PATIENCE):
+                raise StoreError(f"{folder} is locked by another process")
+            if read(path) != before:
+                raise StoreError(f"{os.path.basename(path)} was changed by another program at the same time; try again")
+            if before is not None and after != saved and (saved is None or not has_ours(before)):
+                _back_up(path, real, before)
+            if after is None:
+                os.unlink(real)
+            else:
+                replace(real, after.encode("utf-8"))
+            if after is not None and after == saved:
+                os.unlink(path + BACKUP)  # the file itself is what the backup was
+    except Refused as error:
+        raise CommandError(f"{shown(path, 999)} {error}. Mend it, then run this again. {UNTOUCHED}") from None
+    except StoreError as error:
+        raise CommandError(f"{shown(os.path.dirname(path), 999)}: {error}. {UNTOUCHED}") from None
+    except OSError as error:
+        raise CommandError(f"{shown(path, 999)} cannot be used ({error.strerror}). {UNTOUCHED}") from None
+    return True
+
+
+def _saved(path: str) -> str | None:
+    try:
+        return read(path + BACKUP)
+    except StoreError:
+        return None
+
+
+def _make_folder(folder: str) -> None:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"the folder cannot be made ({error.strerror})") from None
+
+
+def _back_up(path: str, real: str, text: str) -> None:
+    """With the mode of the original: settings hold keys."""
+    backup = path + BACKUP
+    mode = stat.S_IMODE(os.stat(real).st_mode)
+    if os.path.isfile(backup) and not os.path.islink(backup):
+        os.chmod(backup, mode)
+    mask = os.umask(0o777 & ~mode)
+    try:
+        replace(backup, text.encode("utf-8"))
+    finally:
+        os.umask(mask)

@@ -1,0 +1,119 @@
+"""`taskie install` and `taskie uninstall`: our hook in a client's settings, and Codex's commands beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from taskie.cli import CommandError
+from taskie.protocol import shown
+from taskie.setup import codex, editing, places, settings
+from taskie.store import StoreError
+
+CLIENTS = ("claude", "codex")
+
+
+def hook() -> dict[str, Any]:
+    """The handler that `hooks/hooks.json` has for the plugin, with the script's own path in place of the plugin's."""
+    script = places.script()
+    manifest = os.path.join(os.path.dirname(script), "hooks.json")
+    try:
+        script.encode("utf-8")
+        with open(manifest, encoding="utf-8") as file:
+            handler: dict[str, Any] = json.load(file)["hooks"]["Stop"][0]["hooks"][0]
+    except UnicodeEncodeError:
+        raise CommandError(f"Taskie lies in {shown(script, 999)}, a path that no settings file can name.") from None
+    except (OSError, ValueError, LookupError) as error:
+        raise CommandError(f"{manifest} cannot be read ({error}). Install Taskie again.") from None
+    if not os.access(script, os.X_OK) or not os.path.isfile(script):
+        raise CommandError(f"{script} is missing or cannot be run. Install Taskie again, or `chmod +x` it.")
+    return {**handler, "command": f"exec {shlex.quote(script)} {settings.SWITCH}"}
+
+
+def install(client: str, scope: str | None, *, force: bool) -> int:
+    """Put our hook into the client's settings, once."""
+    cwd, env = os.getcwd(), os.environ
+    scope = scope or default_scope(client)
+    path = places.settings_file(client, scope, cwd, env)
+    handler = hook()
+    plugin = _plugin(scope, cwd, env) if client == "claude" and not force else None
+    if plugin:
+        print(
+            f"Nothing to do: the plugin {shown(plugin[0])} is enabled in {plugin[1]} and brings the hook with it; "
+            "installed here too, it would run twice at every stop. --force installs it all the same."
+        )
+        return 0
+    written = editing.edit(path, lambda text, _: settings.install(text or "", handler), _has_ours)
+    if written:
+        print(f"Installed Taskie's Stop hook in {path}.")
+        if os.path.lexists(path + places.BACKUP):
+            print(f"The file as it was before: {path + places.BACKUP}")
+    else:
+        print(f"Taskie's Stop hook is already installed in {path}; nothing was changed.")
+    if client == "codex":
+        codex.install(os.path.dirname(path), with_prompts=scope == "user")
+        print("Codex skips a hook until you trust it: start `codex`, open /hooks and trust Taskie's.")
+    elif scope == "project":
+        print(f"It runs in every session of `claude` that is started in {places.root(cwd)} itself, not below it.")
+    if written and client == "claude":
+        print("Sessions that are open already take it up when they are started again. Check with `taskie doctor`.")
+    return 0
+
+
+def uninstall(client: str, scope: str | None) -> int:
+    """Take out what is ours and leave everything else as it is."""
+    scope = scope or default_scope(client)
+    path = places.settings_file(client, scope, os.getcwd(), os.environ)
+    handler = hook()
+
+    def change(text: str | None, saved: str | None) -> str | None:
+        if text is None or (saved is None and text == settings.fresh(handler)):
+            return None  # we made the file
+        after = settings.uninstall(text)
+        # The layout of what was empty before us is only in the backup.
+        if after != text and saved is not None and _installed(saved, handler) == text:
+            return saved
+        return after
+
+    if editing.edit(path, change, _has_ours):
+        print(f"Removed Taskie's Stop hook from {path}.")
+    else:
+        print(f"Taskie's Stop hook is not in {path}; nothing was changed.")
+    if client == "codex":
+        codex.uninstall(os.path.dirname(path))
+    return 0
+
+
+def default_scope(client: str) -> str:
+    """Codex's commands can only be the user's, so its hook is by default too."""
+    return "user" if client == "codex" else "project"
+
+
+def _installed(text: str, handler: Mapping[str, Any]) -> str | None:
+    try:
+        return settings.install(text, handler)
+    except settings.Refused:
+        return None
+
+
+def _has_ours(text: str) -> bool:
+    return bool(settings.handlers(settings.load(text)))
+
+
+def _plugin(scope: str, cwd: str, env: Mapping[str, str]) -> tuple[str, str] | None:
+    """The plugin's name and the file that enables it, if it would run wherever the hook that is asked for runs."""
+    user = places.settings_file("claude", "user", cwd, env)
+    project = places.settings_file("claude", "project", cwd, env)
+    local = os.path.join(os.path.dirname(project), "settings.local.json")
+    found = None
+    for path in (user,) if scope == "user" else (user, project, local):
+        try:
+            says = settings.enabled_plugin(settings.load(editing.read(path) or ""))
+        except (StoreError, settings.Refused):
+            continue  # not ours to judge: the file that is edited gets its own check
+        if says:
+            found = (says[0], path) if says[1] else None
+    return found

@@ -1,0 +1,48 @@
+"""Where each client keeps its settings, and where the project's own lie. Knows paths, not their content."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+from taskie import project
+
+HOOK = os.path.join("hooks", "stop-hook.sh")
+BACKUP = ".taskie-backup"
+MANAGED = (
+    "/Library/Application Support/ClaudeCode/managed-settings.json"
+    if sys.platform == "darwin"
+    else "/etc/claude-code/managed-settings.json"
+)
+
+
+def root(cwd: str) -> str:
+    """The repository's root, else this directory."""
+    return project.places(cwd, {})[-1]
+
+
+def script() -> str:
+    """Our hook, by an absolute path: the client is started anywhere."""
+    return os.path.join(os.path.abspath(project.plugin_root()), HOOK)
+
+
+def home(env: Mapping[str, str]) -> str:
+    return env.get("HOME") or os.path.expanduser("~")
+
+
+def claude_home(env: Mapping[str, str]) -> str:
+    return env.get("CLAUDE_CONFIG_DIR") or os.path.join(home(env), ".claude")
+
+
+def codex_home(env: Mapping[str, str]) -> str:
+    return env.get("CODEX_HOME") or os.path.join(home(env), ".codex")
+
+
+def settings_file(client: str, scope: str, cwd: str, env: Mapping[str, str]) -> str:
+    """The file that holds the client's hooks."""
+    if client == "codex":
+        folder = codex_home(env) if scope == "user" else os.path.join(root(cwd), ".codex")
+        return os.path.join(folder, "hooks.json")
+    folder = claude_home(env) if scope == "user" else os.path.join(root(cwd), ".claude")
+    return os.path.join(folder, "settings.json")
