@@ -52,7 +52,7 @@ def loopback_up() -> None:
 
 def why_not(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
-        return "user namespaces are switched off (user.max_user_namespaces is 0)"
+        return "namespaces are switched off (user.max_user_namespaces or user.max_net_namespaces is 0)"
     if error.errno in (errno.EPERM, errno.EACCES):
         return f"this user may not make one ({error.strerror}; kernel or container settings restrict user namespaces)"
     if error.errno in (errno.ENOSYS, errno.EINVAL):

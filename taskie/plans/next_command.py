@@ -66,9 +66,9 @@ def _touched(plan: str, tasks: list[Task]) -> tuple[str, ...]:
     ids = {f"task-{task.id}.md": task.id for task in tasks if is_task_id(task.id)}
     if not ids:
         return ()
-    # Settings of the repository that would start a program, or follow one file into others, are switched off.
-    asked = ["git", "--no-pager", "-c", "log.showSignature=false", "-c", "log.follow=false", "log", "-1", "--no-merges"]
-    asked += ["--format=", "--name-only", "--no-renames", "--relative", "-z", "--", *ids]
+    # A repository's own settings must not start a program of its choice.
+    asked = ["git", "--no-pager", "-c", "log.showSignature=false", "log", "-1", "--no-merges"]
+    asked += ["--format=", "--name-only", "--relative", "-z", "--", *ids]
     try:
         done = subprocess.run(
             asked,

@@ -115,7 +115,7 @@ def test_comparisons_say_field_by_field_what_differs(pytester: pytest.Pytester) 
             assert run_hook(command="echo text") == {"a": 2}
 
         def test_attribute(run_hook):
-            assert run_hook(command="echo text").decision == "block"
+            assert run_hook(command="echo text").blocked
 
         def test_other_comparisons_are_left_alone(state):
             assert state != {"phase": "a", "tdd": False, "extra": 1, "same": 2}
@@ -138,7 +138,7 @@ def test_comparisons_say_field_by_field_what_differs(pytester: pytest.Pytester) 
             "E *a: 1, expected 2",
             "E *command: *echo*",
             "E *the client reads: the stop is allowed: plain text on stdout",
-            "E *<HookResult: the stop is allowed: plain text on stdout*.decision",
+            "E *<HookResult: the stop is allowed: plain text on stdout*.blocked",
         ]
     )
     outcome.stdout.no_fnmatch_line("*same: 2,*expected*")

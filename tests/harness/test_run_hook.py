@@ -279,7 +279,8 @@ def test_an_interrupted_test_leaves_no_hook_behind(pytester: pytest.Pytester) ->
 
             threading.Thread(target=interrupt).start()
             try:
-                run_hook(command="echo $$ > pid; exec sleep 60")
+                # Once the hook has read its stdin, run_hook has nothing to do but to wait.
+                run_hook(command="cat > /dev/null; echo $$ > pid; exec sleep 60")
             finally:
                 print("HOOK", pid.read_text())
         """

@@ -17,7 +17,7 @@ from taskie.project import plugin_root
 
 ROOT = Path(plugin_root())
 HOOK = ROOT / "hooks" / "stop-hook.sh"
-OPEN = [HOOK, "--fail-open"]
+OPEN = [str(HOOK), "--fail-open"]
 SILENT = {"suppressOutput": True}
 
 
@@ -108,9 +108,7 @@ class TestTheInterpreter:
         project.env["PATH"] = f"{shim.parent}{os.pathsep}{no_python}"
         assert_approved(run_hook(), "validated")
 
-    def test_is_never_one_of_the_project(
-        self, no_python: str, project: Project, plan: Plan, run_hook: RunHook
-    ) -> None:
+    def test_is_never_one_of_the_project(self, no_python: str, project: Project, plan: Plan, run_hook: RunHook) -> None:
         interpreter(project.path / "python3", "echo taken over")
         project.env["PATH"] = f".{os.pathsep}{os.pathsep}{no_python}"
         assert_approved(run_hook(), "Taskie found no Python")
@@ -124,7 +122,9 @@ class TestTheInterpreter:
         (project.path / "json.py").write_text("raise SystemExit('taken over')")
         assert_approved(run_hook(env={"PYTHONPATH": str(project.path)}), "validated")
 
-    def test_too_old_it_looks_for_another(self, plan: Plan, run_hook: RunHook, project: Project, tmp_path: Path) -> None:
+    def test_too_old_it_looks_for_another(
+        self, plan: Plan, run_hook: RunHook, project: Project, tmp_path: Path
+    ) -> None:
         """An interpreter that claims to be 3.8 finds the `python3.N` beside it."""
         fake = tmp_path / "old"
         start = ROOT / "hooks" / "stop_hook.py"
