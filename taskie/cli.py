@@ -30,6 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from taskie import stop
 
         return stop.main(words[1:])
+    if words[:1] == ["client"]:
+        from taskie import client
+
+        return client.main(words[1:])
     parser = _parser()
     options = parser.parse_args(words)
     if not hasattr(options, "run"):
@@ -119,6 +123,9 @@ def _parser() -> argparse.ArgumentParser:
     set_.set_defaults(run=_state_set)
 
     _add_setup(commands)
+
+    # Its options are its own, and need pytest's plugin: see taskie.client.
+    commands.add_parser("client", help="real clients for the tests: install, list, check", add_help=False)
 
     demo = _add(
         commands,

@@ -228,7 +228,7 @@ def _npm(*args: str) -> str:
 
 
 def _run_npm(argv: Sequence[str]) -> str:
-    process = subprocess.Popen(  # noqa: S603 - npm, with arguments made here
+    process = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -127,7 +127,7 @@ def _start_here(
 def _popen(
     stack: contextlib.ExitStack, what: Program, streams: Sequence[IO[bytes]], fds: Sequence[int]
 ) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(  # noqa: S603 - the program that the caller names
+    process = subprocess.Popen(
         what.command,
         env=what.env,
         cwd=what.cwd,
@@ -137,11 +137,11 @@ def _popen(
         pass_fds=fds,
         start_new_session=True,
     )
-    stack.callback(_end, process, lambda: [])
+    stack.callback(_end, process, list)
     return process
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def probe() -> None:
     """Raise CannotIsolate where no network can be made. Asked once: a failure is not remembered."""
     true = Program(["/bin/sh", "-c", ":"], {}, Path("/"))

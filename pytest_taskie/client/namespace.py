@@ -77,7 +77,7 @@ def main() -> None:
     listener.close()
     link.close()
     try:
-        os.execvp(command[0], command)  # noqa: S606 - the client itself
+        os.execvp(command[0], command)
     except OSError as error:
         sys.stderr.write(f"{command[0]} cannot be run: {error.strerror}\n")
         raise SystemExit(126) from None

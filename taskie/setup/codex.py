@@ -102,10 +102,12 @@ def _write(path: str, data: bytes) -> None:
         replace(path, data)
     except OSError as error:
         raise CommandError(
-            f"{shown(folder, 4096)} cannot be made ({error.strerror}). The hook is installed all the same."
+            f"{shown(folder, 4096)} cannot be made ({error.strerror}). The hook is installed; mend that and run this again."
         ) from None
     except StoreError as error:
-        raise CommandError(f"{shown(folder, 4096)}: {error}. The hook is installed all the same.") from None
+        raise CommandError(
+            f"{shown(folder, 4096)}: {error}. The hook is installed; mend that and run this again."
+        ) from None
 
 
 def _found(path: str) -> bytes | None:
@@ -113,7 +115,7 @@ def _found(path: str) -> bytes | None:
     try:
         return read_regular(path)
     except StoreError:
-        return b""
+        return b"" if os.path.lexists(path) else None
 
 
 def _remove(folder: str, keep: set[str]) -> int:

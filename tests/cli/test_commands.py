@@ -74,9 +74,16 @@ class TestStatus:
 
     @pytest.mark.parametrize(
         ("phase", "stage"),
-        [("new-plan", "Planning"), ("post-plan-review", "Plan review"), ("create-tasks", "Task creation")]
-        + [("tasks-review", "Task review"), ("continue-task", "Implementation"), ("all-code-review", "Final review")]
-        + [("complete", "Complete"), ("else", None)],
+        [
+            ("new-plan", "Planning"),
+            ("post-plan-review", "Plan review"),
+            ("create-tasks", "Task creation"),
+            ("tasks-review", "Task review"),
+            ("continue-task", "Implementation"),
+            ("all-code-review", "Final review"),
+            ("complete", "Complete"),
+            ("else", None),
+        ],
     )
     def test_json_with_the_derived_stage(
         self, phase: str, stage: str | None, plan: Plan, project: Project, capsys: pytest.CaptureFixture[str]

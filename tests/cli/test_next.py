@@ -335,7 +335,8 @@ class TestGit:
     def test_the_repository_s_settings_start_no_program(self, plan: Plan, project: Project, next_: Next) -> None:
         started = project.path / "started"
         program = project.path / "program"
-        program.write_text(f"#!/bin/sh\necho >> {started}\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\necho signed\n")
+        signs = "cat > /dev/null; printf '\\n[GNUPG:] SIG_CREATED \\n' >&2; echo signed"
+        program.write_text(f"#!/bin/sh\necho >> {started}\n{signs}\n")
         program.chmod(0o755)
         for setting in ("core.pager", "gpg.program", "diff.external", "core.fsmonitor"):
             project.git("config", setting, str(program))

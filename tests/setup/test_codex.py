@@ -1,4 +1,4 @@
-"""`taskie install --client codex`: the hook in its `hooks.json`, the commands in its folder, nobody else's file touched."""
+"""`taskie install --client codex`: the hook, the commands, and nobody else's file touched."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class TestInstall:
         done = taskie("install", "--client", "codex")
         assert done.code == 1
         assert f"{home / name}" in done.err
-        assert "The hook is installed all the same." in done.err
+        assert "The hook is installed; mend that" in done.err
         assert taskie("uninstall", "--client", "codex").code == 0
 
 
