@@ -16,6 +16,7 @@ from typing import IO, Union
 
 Input = Union[bytes, IO[bytes], IO[str]]
 
+PROC = Path("/proc")
 # What fits into every pipe at once, so that it can be written before anybody reads.
 PIPE_HOLDS = 4096
 
@@ -127,12 +128,12 @@ def _family(known: set[int]) -> set[int]:
 
 def _process_table() -> Iterator[tuple[int, int, int]]:
     """Every process that is no zombie: its id, its parent's, its session's."""
-    if Path("/proc/self/stat").exists():
-        for entry in os.listdir("/proc"):  # noqa: PTH208 - hundreds of names, no need of paths
+    if (PROC / "self" / "stat").exists():
+        for entry in os.listdir(PROC):  # noqa: PTH208 - hundreds of names, no need of paths
             if entry.isdigit():
                 with contextlib.suppress(OSError, ValueError, IndexError):
                     # The name in parentheses may hold anything, blanks and parentheses too.
-                    fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+                    fields = (PROC / entry / "stat").read_text().rpartition(")")[2].split()
                     if fields[0] not in "ZX":
                         yield int(entry), int(fields[1]), int(fields[3])
         return

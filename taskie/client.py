@@ -216,7 +216,7 @@ def _read(version: str, xml: Path) -> Report:
 
 def _markdown(reports: Sequence[Report]) -> str:
     names = sorted({name for report in reports for name in report.rows})
-    values = {name: [report.rows.get(name, "–") for report in reports] for name in names}
+    values = {name: [report.rows.get(name, "-") for report in reports] for name in names}
     differing = [name for name in names if len(set(values[name])) > 1]
     versions = [report.version for report in reports]
     counts = [["passed", *(str(r.passed) for r in reports)], ["failed", *(str(len(r.failed)) for r in reports)]]
@@ -239,10 +239,10 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def _page(table: str) -> str:
     return (
         "# What differs between versions of Claude Code\n\n"
-        "Measured, not read: `taskie client check --markdown docs/client-versions.md` ran the contract suite in each of "
-        "these clients and wrote this page. A dash: the version was not asked, since it has no such thing. For a Stop "
-        "hook's output the words mean: *allowed*, the turn ends; *blocked*, the model is told the reason and goes on; "
-        "*continued*, it goes on without an error notice; *stopped*, the turn ends by the hook's wish.\n\n" + table
+        "Measured, not read: `taskie client check --markdown docs/client-versions.md` ran the contract suite in each "
+        "of these clients and wrote this page. A dash: the version was not asked, since it has no such thing. For a "
+        "Stop hook's output the words mean: *allowed*, the turn ends; *blocked*, the model is told the reason and goes "
+        "on; *continued*, it goes on without an error notice; *stopped*, the turn ends by the hook's wish.\n\n" + table
     )
 
 

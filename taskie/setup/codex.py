@@ -100,14 +100,9 @@ def _write(path: str, data: bytes) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
         replace(path, data)
-    except OSError as error:
-        raise CommandError(
-            f"{shown(folder, 4096)} cannot be made ({error.strerror}). The hook is installed; mend that and run this again."
-        ) from None
-    except StoreError as error:
-        raise CommandError(
-            f"{shown(folder, 4096)}: {error}. The hook is installed; mend that and run this again."
-        ) from None
+    except (OSError, StoreError) as error:
+        why = f"cannot be made ({error.strerror})" if isinstance(error, OSError) else str(error)
+        raise CommandError(f"{shown(folder, 4096)}: {why}. The hook is installed; mend that, run this again.") from None
 
 
 def _found(path: str) -> bytes | None:

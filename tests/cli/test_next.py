@@ -430,3 +430,10 @@ class TestGit:
         plan.state.write(phase="next-task", next_phase=None, current_task="4")
         assert next_()["task"] == "4"
         assert not started.exists()
+
+    @pytest.mark.parametrize(("code", "task"), [(0, "4"), (1, "2")])
+    def test_a_git_that_fails_half_way_is_not_believed(
+        self, code: int, task: str, plan: Plan, other_git: Callable[[str], None], next_: Next
+    ) -> None:
+        other_git(f"printf 'task-4.md\\0'; exit {code}")
+        assert next_()["task"] == task

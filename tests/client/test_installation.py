@@ -130,7 +130,7 @@ def test_there_already(npm: Callable[..., Path], tmp_path: Path) -> None:
 
 def test_a_version_that_npm_does_not_know(npm: Callable[..., Path], tmp_path: Path) -> None:
     npm('echo "npm error code ETARGET" >&2; echo "npm error No matching version" >&2; exit 1')
-    with pytest.raises(NoSuchVersion, match="npm has no claude 9.9.9 for this platform"):
+    with pytest.raises(NoSuchVersion, match=r"npm has no claude 9\.9\.9 for this platform"):
         install(parse_wanted("9.9.9"), tmp_path)
     assert installed("claude", tmp_path) == []
 
@@ -159,7 +159,7 @@ def test_a_package_without_a_program(npm: Callable[..., Path], tmp_path: Path) -
 def test_npm_hangs(npm: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "INSTALL_TIMEOUT", 0.3)
     npm("sleep 100 & wait")
-    with pytest.raises(ClientError, match="did not finish within 0.3 seconds"):
+    with pytest.raises(ClientError, match=r"did not finish within 0\.3 seconds"):
         install(parse_wanted("2.1.9"), tmp_path)
 
 
@@ -195,7 +195,7 @@ def test_a_damaged_client(manifest: Any, tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     if manifest is not None:
         (folder / installation.MANIFEST).write_text(manifest)
-    with pytest.raises(ClientError, match="taskie client install --force 2.1.9"):
+    with pytest.raises(ClientError, match=r"taskie client install --force 2\.1\.9"):
         find(Wanted("claude", "2.1.9"), tmp_path)
 
 

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,33 @@ def test_a_deadline_takes_the_children_too(network: bool, tmp_path: Path) -> Non
     assert not alive(int((tmp_path / "child").read_text()))
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="namespaces are Linux's")
+@pytest.mark.parametrize("whose", ["self", "1"])
+def test_nobody_outside_is_ever_listed_to_be_ended(whose: str) -> None:
+    """Only listed here, never killed: were this wrong, the whole machine would go down with a run."""
+    try:
+        inode = Path(f"/proc/{whose}/ns/net").stat().st_ino
+    except OSError:
+        pytest.skip("another user's process tells nothing of its network")
+    with pytest.raises(RuntimeError, match="nobody in it may be ended"):
+        isolation.in_network(inode)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="namespaces are Linux's")
+def test_a_namespace_that_was_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entrance says it is ready, but is still in our network."""
+    killed: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda pid, number: killed.append(pid))
+    body = (
+        "listener = socket.socket()\n"
+        "socket.send_fds(link, [b'ok %d' % os.stat('/proc/self/ns/net').st_ino], [listener.fileno()])"
+    )
+    monkeypatch.setattr(namespace, "__file__", str(refusing(tmp_path, body)))
+    with pytest.raises(CannotIsolate, match="is the one of this process"):
+        go("/bin/true")
+    assert killed == []
+
+
 @isolated
 def test_a_program_that_is_none() -> None:
     done = go("/no/such/program")
@@ -122,7 +150,7 @@ run(lambda url: Program(["/bin/sh", "-c", sh], os.environ, Path("/")), timeout=6
     for _ in range(200):
         if not alive(pid):
             break
-        isolation.time.sleep(0.02)
+        time.sleep(0.02)
     assert not alive(pid)
 
 

@@ -44,7 +44,7 @@ def test_output(
     request: pytest.FixtureRequest,
 ) -> None:
     if output.name == "lost block, exit 2" and version >= (2, 1, 213):
-        reason = "judge() still follows the clients before 2.1.213, in which exit 2 does not count beside such an object"
+        reason = "judge() follows the clients before 2.1.213, in which exit 2 does not count beside such an object"
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     command = printing(output, tmp_path, hook_file)
     client = claude_client(hooks={"Stop": command})

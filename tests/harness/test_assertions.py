@@ -119,10 +119,19 @@ def test_comparisons_say_field_by_field_what_differs(pytester: pytest.Pytester) 
 
         def test_other_comparisons_are_left_alone(state):
             assert state != {"phase": "a", "tdd": False, "extra": 1, "same": 2}
+
+        def test_comparisons_with_other_things_too(state):
+            assert state == "text"
+
+        class State:
+            pass
+
+        def test_and_a_class_of_the_same_name():
+            assert State() == {}
         """
     )
     outcome = pytester.runpytest("-p", "no:randomly", "-vv")
-    outcome.assert_outcomes(failed=8)
+    outcome.assert_outcomes(failed=10)
     outcome.stdout.fnmatch_lines(
         [
             "E *the state of plan test-plan is not as expected",

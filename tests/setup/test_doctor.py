@@ -150,7 +150,7 @@ class TestJudgement:
         ],
     )
     def test_disable_all_hooks(self, first: dict[str, Any], second: dict[str, Any], disabled: bool) -> None:
-        sources = [source(hook=handler(), **first), source("project", **second), source("codex")]
+        sources = [source(hook=handler(), **first), source("project", **second), source("codex", disableAllHooks=True)]
         found = troubles(replace(GOOD, sources=sources))
         assert [finding.level for finding in found] == ["error"] * disabled
         assert all("disableAllHooks is true in" in finding.text for finding in found)
@@ -330,6 +330,29 @@ class TestCommand:
         assert done.code == 1
         assert "answers, on Python" in done.out
         assert "TASKIE_HOOK_SKIP is set" in done.out
+
+    def test_the_skip_does_not_reach_the_hook_that_is_tried(
+        self, taskie: Taskie, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fake()
+        shutil.copytree(Path(plugin_root()) / "hooks", tmp_path / "hooks")
+        told = 'if [ -z "$TASKIE_HOOK_SKIP" ]; then echo \'{"suppressOutput": true}\'; fi'
+        (tmp_path / "hooks" / "stop-hook.sh").write_text(f"#!/bin/sh\n{told}\n")
+        monkeypatch.setattr("taskie.project.plugin_root", lambda: str(tmp_path))
+        monkeypatch.setenv("TASKIE_HOOK_SKIP", "1")
+        assert "stop-hook.sh answers, on" in taskie("doctor").out
+
+    def test_a_temporary_folder_inside_a_project_with_plans(
+        self, taskie: Taskie, fake: Any, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The hook that is tried must find none of them: it might start a review."""
+        fake()
+        taskie("install")
+        project.git()
+        project.make_plan().remove("plan.md")
+        (project.path / "tmp").mkdir()
+        monkeypatch.setattr("tempfile.tempdir", str(project.path / "tmp"))
+        assert taskie("doctor").code == 0
 
     @pytest.mark.parametrize(
         ("body", "said"),

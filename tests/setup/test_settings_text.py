@@ -79,6 +79,7 @@ def test_laid_out_like_its_neighbours(indent: str, newline: str) -> None:
 
 def test_on_one_line_it_stays_one_line() -> None:
     assert install('{"a": 1}', HOOK) == f'{{"a": 1, {json.dumps(stop(GROUP), ensure_ascii=False)[1:]}'
+    assert install('{"a":1,"b":2}', HOOK) == f'{{"a":1,"b":2,{json.dumps(stop(GROUP), ensure_ascii=False)[1:]}'
     assert install('{"hooks": {}}', HOOK) == json.dumps(stop(GROUP), ensure_ascii=False)
 
 
@@ -114,6 +115,7 @@ class TestOlderEntries:
             ("/a/hooks/stop-hook.sh --fail-open", "/a/hooks/stop-hook.sh"),
             ('exec "${CLAUDE_PLUGIN_ROOT}"/hooks/stop-hook.sh --fail-open', "${CLAUDE_PLUGIN_ROOT}/hooks/stop-hook.sh"),
             ("exec /a/hooks/stop-hook.sh", None),
+            ("exec /a/hooks/stop-hook.sh --verbose", None),
             ("/a/hooks/stop-hook.sh --fail-open && make", None),
             ("/a/myhooks/stop-hook.sh --fail-open", None),
             ("echo 'unclosed", None),
@@ -185,6 +187,7 @@ class TestRefused:
         ({"taskie@taskie": True}, ("taskie@taskie", True)),
         ({"taskie@a": False, "taskie@b": True}, ("taskie@b", True)),
         ({"taskie@a": False}, ("taskie@a", False)),
+        ({"taskie@a": ["^1"]}, ("taskie@a", True)),
         ({"other@taskie": True, "taskies@x": True}, None),
         ({}, None),
         (["taskie@taskie"], None),
