@@ -24,7 +24,7 @@ def run(*, as_json: bool, plan: str | None) -> int:
     if plan is None and (root is None or files.newest_plan(os.path.join(root, MARKER)) is None):
         _print(routing.new_plan(), None, as_json)
         return 0
-    path = commands._plan(plan)
+    path = commands.find_plan(plan)
     _print(_step(path), os.path.basename(path), as_json)
     return 0
 
