@@ -39,6 +39,12 @@ def covering_python(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
 
 
 @pytest.fixture
+def unmeasured(project: Project) -> None:
+    """The hook runs without coverage, which could not write its data where the hook cannot write its own."""
+    project.env["TASKIE_PYTHON"] = sys.executable
+
+
+@pytest.fixture
 def project(project: Project, covering_python: Path | None) -> Project:
     if covering_python:
         project.env["PATH"] = f"{covering_python}{os.pathsep}{project.env['PATH']}"

@@ -145,8 +145,9 @@ def _said_by(report: Json, said: Sequence[str]) -> bool:
 
 
 def _stops_without_reports(events: Sequence[Json], inputs: Sequence[Json]) -> list[Stop]:
-    # Every block is followed by a stop in the same turn, so all but the last were blocked if there is feedback at all.
-    blocks = sum(1 for event in events if feedback_text(event) is not None)
+    # Every block is followed by an answer and another stop; feedback that no answer follows was overruled.
+    answered = max((at for at, event in enumerate(events) if event.get("type") == "assistant"), default=-1)
+    blocks = sum(1 for at, event in enumerate(events) if at < answered and feedback_text(event) is not None)
     return [Stop("block" if number < blocks else None, stdin) for number, stdin in enumerate(inputs)]
 
 

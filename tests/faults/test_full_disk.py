@@ -13,6 +13,8 @@ from faults.conftest import CheckedHook
 from faults.snapshot import leftovers, snapshot
 from pytest_taskie import FakeCli, HookResult, Plan, assert_approved
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
 # 64 or 128 KB, depending on the shell's blocks.
 SMALL_FILES = ("/bin/sh", "-c", 'ulimit -f 128; exec "$@"', "sh")
 PADDING = "x" * 200_000

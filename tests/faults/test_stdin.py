@@ -104,6 +104,7 @@ def test_bad_directory_within_a_turn(run_hook: RunHook, events: Events, plan: Pl
     assert result.exit_code == 0
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_working_directory_is_gone(project: Project, run_hook: RunHook, plan: Plan) -> None:
     """No `cwd` in the event, and none that the process could ask for."""
     gone = project.path / "gone"

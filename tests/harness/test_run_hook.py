@@ -282,6 +282,8 @@ def test_an_interrupted_test_leaves_no_hook_behind(pytester: pytest.Pytester) ->
 
         def test_it(run_hook, project):
             pid = project.path / "pid"
+            # A shell that starts pytest in the background has it ignore the signal.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
             def interrupt():
                 while not (pid.exists() and pid.read_text()):
