@@ -154,8 +154,10 @@ def _remove_reviews(directory: str) -> list[str]:
         for begin in ("review-", "proposed-fixes-"):
             if name.startswith(begin) and name.endswith(".md") and is_review_id(name[len(begin) : -3]):
                 gone += [os.path.join(REVIEWS, name)] if _unlink(os.path.join(directory, name)) else []
-    if gone and len(gone) == len(names):
-        os.rmdir(directory)
+    try:
+        os.rmdir(directory)  # the hook has made it; with anything else in it, it stays
+    except OSError:
+        pass
     return gone
 
 

@@ -75,10 +75,10 @@ def next_step(loop: Loop, turn: Turn, *, bare: bool, plan: bool, findings: bool)
     """
     if loop.phase == DONE:
         return Step(APPROVE, f"loop {loop.review_id} is done")
+    if loop.phase in (DRAFTING, REVIEWING) and loop.mode not in ACTIVE:
+        return Step(APPROVE, f"unknown mode '{loop.mode}'")
     if not loop.active:
-        return Step(
-            APPROVE, f"unknown phase '{loop.phase}'" if loop.phase not in (DRAFTING, REVIEWING) else _mode(loop)
-        )
+        return Step(APPROVE, f"unknown phase '{loop.phase}'")
     if loop.mode != PLAN:
         if not turn.may_block(True):
             return Step(APPROVE, "the review starts when the agent stops in its next turn", told=True)

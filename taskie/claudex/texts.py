@@ -131,7 +131,7 @@ Write the changes that you propose to this file, as unified diffs, each with the
 def draft(loop: Loop, names: Names) -> str:
     """PLAN.md is missing."""
     return f"""\
-## Claudex: the plan of loop {loop.review_id} is not written yet, so there is nothing to review
+## Claudex {loop.review_id}: PLAN.md is not written yet, so there is nothing to review
 
 1. Write the plan to `PLAN.md` in {_path(names.root)}: goal, steps in order, risks, how each step is tested.
 2. Then stop. Codex reviews it in up to {loop.max_rounds} rounds.
@@ -150,7 +150,7 @@ def announcement(loop: Loop, round_: int, names: Names) -> str:
 
 def _plan_block(loop: Loop, round_: int, names: Names) -> str:
     return f"""\
-## Claudex: round {round_} of {loop.max_rounds}, Codex reviews PLAN.md as {persona(round_).name}, adversarially
+## Claudex {loop.review_id}: round {round_} of {loop.max_rounds}, Codex reviews PLAN.md as {persona(round_).name}
 
 1. Run the reviewer. It may take minutes: give it the longest timeout that you have.
 
@@ -170,7 +170,7 @@ def _plan_block(loop: Loop, round_: int, names: Names) -> str:
 
 def _diff_block(loop: Loop, round_: int, names: Names) -> str:
     return f"""\
-## Claudex: the review of the current diff is starting; Codex reads it as {persona(round_).name}, adversarially
+## Claudex {loop.review_id}: review starting, Codex reads the current diff as {persona(round_).name}
 
 1. Run the reviewer. It may take minutes: give it the longest timeout that you have.
 
