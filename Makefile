@@ -5,16 +5,21 @@ BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest
 JOBS ?= 2
 
-.PHONY: test test-state test-validation lint coverage bench demo dist clean
+.PHONY: test test-state test-validation test-client lint coverage bench demo dist clean
 
 test: $(VENV)/ready
-	$(PYTEST) -n $(JOBS)
+	$(PYTEST) -n $(JOBS) $(ARGS)
 
 test-state: $(VENV)/ready
 	$(PYTEST) -n $(JOBS) -m state
 
 test-validation: $(VENV)/ready
 	$(PYTEST) -n $(JOBS) -m validation
+
+# The real clients come from npm into the user's cache.
+test-client: $(VENV)/ready
+	$(BIN)/taskie client install claude codex
+	$(PYTEST) -n $(JOBS) tests/client --taskie-require-client
 
 lint: $(VENV)/ready-lint
 	$(BIN)/ruff check .
@@ -23,7 +28,7 @@ lint: $(VENV)/ready-lint
 
 coverage: $(VENV)/ready
 	rm -f .coverage .coverage.*
-	$(BIN)/python -m coverage run -m pytest -n $(JOBS) -q
+	$(BIN)/python -m coverage run -m pytest -n $(JOBS) -q $(ARGS)
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report
 

@@ -29,7 +29,11 @@ def covering_python(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
     measured = [sys.executable, "-I", "-m", "coverage", "run", f"--rcfile={ROOT / 'pyproject.toml'}"]
     measured += [f"--data-file={ROOT / '.coverage'}"]
     program = directory / "python3"
-    program.write_text(f'#!/bin/sh\nshift 2\nexec {shlex.join(measured)} "$@"\n')
+    # Only the isolated start is measured: a test's own hook may call python3 as it likes.
+    program.write_text(
+        f'#!/bin/sh\n[ "$1 $2" = "-I -S" ] || exec {shlex.quote(sys.executable)} "$@"\n'
+        f'shift 2\nexec {shlex.join(measured)} "$@"\n'
+    )
     program.chmod(0o755)
     return directory
 

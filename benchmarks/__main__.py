@@ -30,7 +30,9 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def ratio(label: str, goal: float, ours: Callable[[], object], theirs: Callable[[], object], rounds: int = ROUNDS) -> None:
+def ratio(
+    label: str, goal: float, ours: Callable[[], object], theirs: Callable[[], object], rounds: int = ROUNDS
+) -> None:
     """Interleaved, so that both see the same noise; the minimum of each is what the machine can do."""
     ours()
     theirs()
@@ -47,7 +49,11 @@ def run(argv: Sequence[str], cwd: Path, env: dict[str, str], stdin: str = "") ->
 def main() -> None:
     base = Path(tempfile.mkdtemp(prefix="taskie-bench-"))
     python = os.path.realpath(sys.executable)
-    kept = {"PATH": os.pathsep.join([str(base / "bin"), "/usr/bin", "/bin"]), "HOME": str(base), "TASKIE_PYTHON": python}
+    kept = {
+        "PATH": os.pathsep.join([str(base / "bin"), "/usr/bin", "/bin"]),
+        "HOME": str(base),
+        "TASKIE_PYTHON": python,
+    }
     try:
         empty, plan, review = (base / name for name in ("empty", "validate", "review"))
         empty.mkdir()
@@ -64,7 +70,12 @@ def main() -> None:
 
         def hook(project: Path) -> None:
             told = event.replace(str(plan), str(project))
-            run(["/bin/sh", "-c", f"exec {HOOK} --fail-open"], project, {**kept, "CLAUDE_PROJECT_DIR": str(project)}, told)
+            run(
+                ["/bin/sh", "-c", f"exec {HOOK} --fail-open"],
+                project,
+                {**kept, "CLAUDE_PROJECT_DIR": str(project)},
+                told,
+            )
 
         ratio("no plans here / sh -c :", 2, lambda: hook(empty), lambda: run(["/bin/sh", "-c", ":"], empty, kept))
         ratio("validate a plan / bare interpreter", 3.5, lambda: hook(plan), lambda: run(bare, plan, kept))
@@ -89,7 +100,9 @@ def _review(base: Path, project: Path, bare: list[str], env: dict[str, str], hoo
     own, interpreter = best[0] - best[1], best[2]
     sign = "ok" if own <= 5 * interpreter else "OVER"
     label = "a review, without the reviewer's time / bare interpreter"
-    print(f"{label:<58} {own * 1e3:8.2f} ms / {interpreter * 1e3:8.2f} ms = {own / interpreter:5.2f}x  (goal 5x)  {sign}")
+    print(
+        f"{label:<58} {own * 1e3:8.2f} ms / {interpreter * 1e3:8.2f} ms = {own / interpreter:5.2f}x  (goal 5x)  {sign}"
+    )
 
 
 def _newest(base: Path) -> None:
@@ -101,7 +114,9 @@ def _newest(base: Path) -> None:
             (directory / name).touch()
     search = f"find {plans} \\( -name '*.md' -o -name state.json \\) -printf '%T@ %h\\n' | sort -rn | head -n 1"
     label = "newest of 2,000 plans / find -printf | sort"
-    if subprocess.run(["find", str(base), "-maxdepth", "0", "-printf", ""], capture_output=True, check=False).returncode:
+    if subprocess.run(
+        ["find", str(base), "-maxdepth", "0", "-printf", ""], capture_output=True, check=False
+    ).returncode:
         print(f"{label:<58} not measured: this find has no -printf")
         return
     theirs = lambda: subprocess.run(search, shell=True, capture_output=True, check=True)  # noqa: E731

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_taskie.events import Events
-from pytest_taskie.judgement import Reading, judge
-from pytest_taskie.running import HookResult, RunHook, assert_approved, assert_blocked
-from pytest_taskie.workspace import Plan, Project, State, make_state
-
 if TYPE_CHECKING:
+    from pytest_taskie.events import Events
     from pytest_taskie.fake_cli import Call, FakeCli
+    from pytest_taskie.judgement import Reading, judge
+    from pytest_taskie.running import HookResult, RunHook, assert_approved, assert_blocked
+    from pytest_taskie.workspace import Plan, Project, State, make_state
 
 __all__ = [
     "Call",
@@ -31,11 +30,20 @@ __all__ = [
 # The fixtures live in modules of their own, so that the names here stay those of the public functions.
 pytest_plugins = ["pytest_taskie.client.fixtures", "pytest_taskie.plugin"]
 
+MODULES = {
+    "events": ("Events",),
+    "fake_cli": ("Call", "FakeCli"),
+    "judgement": ("Reading", "judge"),
+    "running": ("HookResult", "RunHook", "assert_approved", "assert_blocked"),
+    "workspace": ("Plan", "Project", "State", "make_state"),
+}
+
 
 def __getattr__(name: str) -> Any:
-    # The fakes import taskie: only who names them pays for that.
-    if name in ("Call", "FakeCli"):
-        from pytest_taskie import fake_cli
+    # pytest imports this package in every run of everybody who has it installed: only who uses it pays.
+    for module, names in MODULES.items():
+        if name in names:
+            from importlib import import_module
 
-        return getattr(fake_cli, name)
+            return getattr(import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

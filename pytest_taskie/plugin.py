@@ -1,23 +1,24 @@
-"""What pytest sees: options, markers, header, comparisons, fixtures. Each fixture only calls a plain class."""
+"""What pytest sees: options, markers, header, comparisons, fixtures. Each fixture only calls a plain class.
+
+The classes are imported where they are used: a run without hooks pays for this file alone.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 import pytest
 
-from pytest_taskie import workspace
 from pytest_taskie.client import fixtures as real_clients
-from pytest_taskie.events import Events
-from pytest_taskie.running import HookResult, RunHook
-from pytest_taskie.workspace import Plan, Project, State, same_json
 
 if TYPE_CHECKING:
+    from pytest_taskie.events import Events
     from pytest_taskie.fake_cli import FakeCli
+    from pytest_taskie.running import RunHook
+    from pytest_taskie.workspace import Plan, Project
 
 MARKERS = {
     "state": "a test of a plan's state and its automatic reviews",
@@ -49,54 +50,26 @@ def configured_hook(config: pytest.Config) -> str | None:
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     """`plan.state == {…}` and `result == {…}` say field by field what differs."""
-    if op != "==":
+    if op != "==" or not {type(left).__name__, type(right).__name__} & {"State", "HookResult"}:
         return None
-    if isinstance(right, (State, HookResult)):
-        left, right = right, left
-    if not isinstance(right, dict):
-        return None
-    if isinstance(left, State):
-        try:
-            found = left.read()
-        except (OSError, ValueError) as error:
-            return [f"the state of plan {left.path.parent.name} cannot be read: {error}"]
-        return [f"the state of plan {left.path.parent.name} is not as expected", *_differences(found, right)]
-    if isinstance(left, HookResult):
-        found = left.json
-        lines = ["the hook's output is not as expected"]
-        if found is not None:
-            lines += _differences(found, right)
-        return [*lines, *left.report().split("\n")]
-    return None
+    from pytest_taskie.comparisons import explain
 
-
-def _differences(found: object, expected: Mapping[str, Any]) -> list[str]:
-    if not isinstance(found, dict):
-        return [f"it is {json.dumps(found)}, no object"]
-    lines = []
-    for name in sorted({*found, *expected}):
-        if name not in found:
-            lines.append(f"{name}: missing, expected {_shown(expected[name])}")
-        elif name not in expected:
-            lines.append(f"{name}: {_shown(found[name])}, not expected at all")
-        elif not same_json(found[name], expected[name]):
-            lines.append(f"{name}: {_shown(found[name])}, expected {_shown(expected[name])}")
-    return lines
-
-
-def _shown(value: object) -> str:
-    return json.dumps(value, default=repr)
+    return explain(left, right)
 
 
 @pytest.fixture(scope="session")
 def _taskie_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """PATH without agents, made once: the directories of links are the same for every test."""
-    return workspace.path_without_agents(os.environ.get("PATH", os.defpath), tmp_path_factory.mktemp("path"))
+    from pytest_taskie.workspace import path_without_agents
+
+    return path_without_agents(os.environ.get("PATH", os.defpath), tmp_path_factory.mktemp("path"))
 
 
 @pytest.fixture
 def project(tmp_path: Path, _taskie_path: str) -> Project:
     """An empty project: `.path`, `.env` (own HOME, no agent on PATH, nothing of the user's agents), `.git(…)`."""
+    from pytest_taskie.workspace import Project
+
     return Project(tmp_path, _taskie_path)
 
 
@@ -115,18 +88,24 @@ def plan(project: Project) -> Plan:
 @pytest.fixture
 def make_state() -> Callable[..., dict[str, Any]]:
     """Build a state: all eight fields with a new plan's values, any of them changed."""
-    return workspace.make_state
+    from pytest_taskie.workspace import make_state
+
+    return make_state
 
 
 @pytest.fixture
 def events(project: Project) -> Events:
     """Builders for the client's events: `events.stop(stop_hook_active=True)`."""
+    from pytest_taskie.events import Events
+
     return Events(cwd=project.path, session_id=project.session_id, transcript_path=project.transcript)
 
 
 @pytest.fixture
 def run_hook(project: Project, events: Events, pytestconfig: pytest.Config) -> RunHook:
     """Run the hook as the client would: `result = run_hook()`."""
+    from pytest_taskie.running import RunHook
+
     return RunHook(project, events, configured_hook(pytestconfig), pytestconfig.rootpath)
 
 

@@ -16,6 +16,7 @@ from typing import IO, Union
 
 Input = Union[bytes, IO[bytes], IO[str]]
 
+PROC = Path("/proc")
 # What fits into every pipe at once, so that it can be written before anybody reads.
 PIPE_HOLDS = 4096
 
@@ -38,9 +39,16 @@ def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd
     waiting for ever. Whatever the command leaves running stays, as it would after a hook of the client.
     """
     expired = threading.Event()
+
+    def end() -> None:
+        expired.set()
+        end_tree(process.pid)
+
+    # A thread with a clock, and a plain wait: Popen.wait(timeout) looks only every 50 ms.
+    clock = threading.Timer(timeout, end)
+    clock.daemon = True
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.monotonic()
-        given = isinstance(stdin, bytes)
         process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin,
@@ -50,44 +58,34 @@ def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd
             cwd=cwd,
             start_new_session=True,
         )
-
-        def end() -> None:
-            expired.set()
-            end_tree(process.pid)
-
-        # A thread with a clock, and a plain wait: Popen.wait(timeout) looks only every 50 ms.
-        clock = threading.Timer(timeout, end)
-        clock.daemon = True
-        clock.start()
         try:
-            if given:
-                _feed(process, stdin)
+            clock.start()
+            if process.stdin is not None and isinstance(stdin, bytes):
+                _feed(process.stdin, stdin)
             exit_code = process.wait()
         except BaseException:
+            # An interrupted test must not leave its hook behind.
             end_tree(process.pid)
             process.wait()
             raise
         finally:
             clock.cancel()
-            clock.join()
+            if clock.is_alive():
+                clock.join()
         duration = time.monotonic() - start
         return Finished(exit_code, _text(out), _text(err), duration, expired.is_set())
 
 
-def _feed(process: subprocess.Popen[bytes], payload: Input) -> None:
+def _feed(pipe: IO[bytes], payload: bytes) -> None:
     """Write and close stdin like the client; a reader that went away or never reads is no concern of ours."""
-    assert isinstance(payload, bytes)
-    assert process.stdin is not None
-    pipe = process.stdin
-    data = payload
 
     def write() -> None:
         with contextlib.suppress(OSError):
-            pipe.write(data)
+            pipe.write(payload)
         with contextlib.suppress(OSError):
             pipe.close()
 
-    if len(data) <= PIPE_HOLDS:
+    if len(payload) <= PIPE_HOLDS:
         write()
     else:
         threading.Thread(target=write, daemon=True).start()
@@ -130,12 +128,12 @@ def _family(known: set[int]) -> set[int]:
 
 def _process_table() -> Iterator[tuple[int, int, int]]:
     """Every process that is no zombie: its id, its parent's, its session's."""
-    if Path("/proc/self/stat").exists():
-        for entry in os.listdir("/proc"):  # noqa: PTH208 - hundreds of names, no need of paths
+    if (PROC / "self" / "stat").exists():
+        for entry in os.listdir(PROC):  # noqa: PTH208 - hundreds of names, no need of paths
             if entry.isdigit():
                 with contextlib.suppress(OSError, ValueError, IndexError):
                     # The name in parentheses may hold anything, blanks and parentheses too.
-                    fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+                    fields = (PROC / entry / "stat").read_text().rpartition(")")[2].split()
                     if fields[0] not in "ZX":
                         yield int(entry), int(fields[1]), int(fields[3])
         return

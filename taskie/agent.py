@@ -57,7 +57,9 @@ def run(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdout: int, s
         except (OSError, ValueError) as error:
             return Outcome(None, f"could not be started ({error})")
         family.leader = child.pid
+        family.interruptible(True)
         problem = _wait(child, until, (stdout, stderr))
+        family.interruptible(False)
         family.end()
         code = child.wait()
     return Outcome(None if problem else code, problem)

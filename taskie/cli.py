@@ -30,6 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from taskie import stop
 
         return stop.main(words[1:])
+    if words[:1] == ["client"]:
+        from taskie import client
+
+        return client.main(words[1:])
     parser = _parser(words)
     options = parser.parse_args(words)
     if not hasattr(options, "run"):
@@ -129,6 +133,11 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
         add_commands(claudex)
 
+    _add_setup(commands)
+
+    # Its options are its own, and need pytest's plugin: see taskie.client.
+    commands.add_parser("client", help="real clients for the tests: install, list, check", add_help=False)
+
     demo = _add(
         commands,
         "demo",
@@ -153,6 +162,39 @@ def _add(
 
 def _add_plan(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plan", metavar="ID", help="which plan (default: the one that was modified last)")
+
+
+def _add_setup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    for name, summary, description in (
+        (
+            "install",
+            "add the Stop hook to a client's settings, without the plugin",
+            "Adds Taskie's Stop hook to the settings of Claude Code or of Codex; every other setting stays as it is, "
+            "and the file as it was is kept beside it. The second time it changes nothing. For Codex it also adds "
+            "Taskie's commands.",
+        ),
+        ("uninstall", "take it out again", "Takes out what `taskie install` has put in, and nothing else."),
+    ):
+        parser = _add(commands, name, summary, description)
+        scope = parser.add_mutually_exclusive_group()
+        for choice, help_ in (
+            ("project", "in the repository's root, or here outside of one (Claude Code's default)"),
+            ("user", "in your own settings: holds in all your projects (Codex's default)"),
+        ):
+            scope.add_argument(f"--{choice}", dest="scope", action="store_const", const=choice, help=help_)
+        parser.add_argument("--client", choices=("claude", "codex"), default="claude", help="default: claude")
+        if name == "install":
+            parser.add_argument("--force", action="store_true", help="also where the plugin brings the hook already")
+        parser.set_defaults(run=_install if name == "install" else _uninstall)
+    doctor = _add(
+        commands,
+        "doctor",
+        "can the hook work here, and if not, what to do",
+        "Looks at Python, the client, the settings, the hook and its configuration, and says for each problem how to "
+        "solve it. Changes nothing. Exit 1 if the hook cannot work.",
+    )
+    doctor.add_argument("--json", action="store_true", help="for programs: a JSON object")
+    doctor.set_defaults(run=_doctor)
 
 
 def _stop_hook(options: argparse.Namespace) -> int:
@@ -183,6 +225,24 @@ def _state_set(options: argparse.Namespace) -> int:
     from taskie.plans import commands
 
     return commands.state_set(options.fields, force=options.force, plan=options.plan)
+
+
+def _install(options: argparse.Namespace) -> int:
+    from taskie.setup import install
+
+    return install.install(options.client, options.scope, force=options.force)
+
+
+def _uninstall(options: argparse.Namespace) -> int:
+    from taskie.setup import install
+
+    return install.uninstall(options.client, options.scope)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from taskie.setup import doctor
+
+    return doctor.main(as_json=options.json)
 
 
 def _demo(options: argparse.Namespace) -> int:

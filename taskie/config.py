@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 from taskie.protocol import parse_json
@@ -31,21 +32,47 @@ class Config(Value):
     warnings: tuple[str, ...] = ()
 
 
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/\[\]-]{0,199}")
+MOST = 10**9
+
+
+def is_model(name: str) -> bool:
+    """A model's name, which can be no option."""
+    return _MODEL.fullmatch(name) is not None
+
+
+def _number(value: Any, convert: Callable[[Any], Any]) -> Any:
+    """What a file or a variable says, as a number; None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return None
+    try:
+        return convert(value)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _whole(least: int) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
-        value = int(value) if isinstance(value, str) else value
-        if type(value) is not int or value < least:
-            raise ValueError(f"a whole number from {least} on")
-        return value
+        number = None if isinstance(value, float) else _number(value, int)
+        if number is None or not least <= number <= MOST:
+            raise ValueError(f"a whole number from {least} to {MOST}")
+        return number
 
     return check
 
 
-def _seconds(value: Any) -> float:
-    value = float(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else value
-    if type(value) is not float or not 0 < value < float("inf"):
+def _seconds(value: Any) -> Any:
+    number = _number(value, float)
+    if number is None or not 0 < number <= MOST:
         raise ValueError("a number of seconds above 0")
-    return value
+    return number
+
+
+def _models(value: Any) -> Any:
+    names = _words(",")(value)
+    if not all(is_model(name) for name in names):
+        raise ValueError("a list of models' names")
+    return names
 
 
 def _one_of(*allowed: str) -> Callable[[Any], Any]:
@@ -72,7 +99,7 @@ def _words(separator: str | None) -> Callable[[Any], Any]:
 
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "review_command": _words(None),
-    "review_models": _words(","),
+    "review_models": _models,
     "review_clean_required": _whole(1),
     "review_max_reviews": _whole(0),
     "review_timeout": _seconds,
@@ -126,15 +153,14 @@ def _from_text(text: str) -> Any:
 def _take(settings: dict[str, Any], key: str, value: Any, where: str, warnings: list[str]) -> None:
     try:
         settings[key] = _CHECKS[key](value)
-    except ValueError as error:
-        expected = str(error) if not str(error).startswith(("invalid", "could not")) else "a number"
+    except ValueError as expected:
         warnings.append(f"{where} must be {expected}; ignored")
 
 
 def _flat(tables: dict[str, Any], path: str, warnings: list[str]) -> list[tuple[str, Any]]:
     found = []
     for section, table in tables.items():
-        names = [key.split("_", 1)[1] for key in _CHECKS if key.startswith(section + "_")]
+        names = [key.partition("_")[2] for key in _CHECKS if key.partition("_")[0] == section]
         if not names:
             continue  # another engine's section
         if not isinstance(table, dict):

@@ -34,7 +34,7 @@ STORY: Sequence[tuple[str, str | None, str, str]] = (
     ("all-code-review", "2", "PASS PASS", "complete"),
 )
 TASK = "# Task {id}\n\n### Subtask {id}.1: {what}\n- **Status**: {status}\n"
-TABLE = "| Id | Status | Priority | Description |\n|---|---|---|---|\n| 1 | {one} | high | say hello |\n| 2 | {two} | low | say goodbye |\n"
+TABLE = "| Id | Status | Description |\n|---|---|---|\n| 1 | {one} | say hello |\n| 2 | {two} | say goodbye |\n"
 
 
 class Failed(Exception):

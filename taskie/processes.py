@@ -37,13 +37,55 @@ class Process(Value):
     ended: bool
 
 
+class Deferred:
+    """While it holds, SIGTERM, SIGINT and SIGHUP wait until everything is in its place.
+
+    That is while a Family runs, where they raise `Ended` at once, or at the end of the context.
+    """
+
+    _held: Deferred | None = None
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+        self._armed = False
+        self._before: dict[int, Any] = {}
+
+    def arm(self, armed: bool) -> None:
+        """Whether a signal may interrupt now; one that has come already does."""
+        self._armed = armed
+        if armed and self._number is not None:
+            self._armed = False
+            raise Ended(self._number)
+
+    def _arrived(self, number: int, frame: FrameType | None) -> None:
+        self._number = number
+        self.arm(self._armed)
+
+    def __enter__(self) -> Deferred:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            try:
+                self._before[number] = signal.signal(number, self._arrived)
+            except ValueError:
+                break  # not the main thread: the signals are not ours
+        Deferred._held = self
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        Deferred._held = None
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        if kind is None and self._number is not None:
+            raise Ended(self._number)
+
+
 class Family:
     """What one run has started. As a context, SIGTERM, SIGINT and SIGHUP end the family before they end us."""
 
     def __init__(self) -> None:
         self.mark = f"{os.getpid()}.{time.monotonic_ns():x}"
         self.leader: int | None = None
-        self._before: dict[int, Any] = {}
+        self._own = Deferred._held is None
+        self._signals = Deferred._held or Deferred()
 
     def environment(self) -> dict[str, str]:
         """What the run's processes must carry to be found."""
@@ -91,24 +133,20 @@ class Family:
             return False
 
     def __enter__(self) -> Family:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            try:
-                self._before[number] = signal.signal(number, _raise)
-            except ValueError:
-                break  # not the main thread: the signals are not ours
+        if self._own:
+            self._signals.__enter__()
         return self
 
+    def interruptible(self, armed: bool) -> None:
+        """Whether a signal may end the wait for the run."""
+        self._signals.arm(armed)
+
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        self._signals.arm(False)
         if kind is not None:
-            for number in self._before:
-                signal.signal(number, signal.SIG_IGN)
             self.end()
-        for number, before in self._before.items():
-            signal.signal(number, before)
-
-
-def _raise(number: int, frame: FrameType | None) -> None:
-    raise Ended(number)
+        if self._own:
+            self._signals.__exit__(kind)
 
 
 def _line(number: int, found: Mapping[int, Process]) -> set[int]:

@@ -105,7 +105,8 @@ def read_stdin(fd: int = 0, patience: float = PATIENCE) -> bytes:
     until = time.monotonic() + patience
     while True:
         try:
-            if not select.select([fd], [], [], max(0.0, until - time.monotonic()))[0]:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([fd], [], [], left)[0]:
                 raise InputError(f"Invalid JSON input: stdin was not closed within {patience:g} seconds")
             chunk = os.read(fd, 1 << 20)
         except (OSError, ValueError) as error:

@@ -71,12 +71,19 @@ def process_start() -> int:
 
 def _located(event: Event) -> Event:
     """The event with a directory that exists. Within a turn a bad one is no reason to say anything."""
-    cwd = event.cwd or os.getcwd()
+    cwd = event.cwd or _working_directory()
     if not os.path.isdir(cwd):
         if not event.stop_hook_active:
-            raise InputError(f"Cannot change to project directory: {shown(cwd)}")
-        cwd = os.getcwd()
+            raise InputError(f"Cannot change to project directory: {shown(cwd) or 'it is gone'}")
+        cwd = _working_directory() or os.sep
     return event.but(cwd=cwd)
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""  # somebody has removed it under us
 
 
 def decide(event: Event, env: Mapping[str, str], deadline: float) -> Decision:
@@ -103,22 +110,27 @@ def decide(event: Event, env: Mapping[str, str], deadline: float) -> Decision:
 
 def _say(decision: Decision) -> int:
     """The only place that prints: warnings for whoever runs it by hand, one line for the client."""
-    try:
-        for warning in decision.warnings:
-            sys.stderr.write(f"taskie: {shown(warning, 2000)}\n")
-        sys.stdout.write(decision.render() + "\n")
-        sys.stdout.flush()
-    except OSError:
-        # Nobody reads it. Python would complain again at exit, and turn that into an exit code.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for warning in decision.warnings:
+        _write(2, f"taskie: {shown(warning, 2000)}\n")
+    _write(1, decision.render() + "\n")
     return 0
+
+
+def _write(fd: int, text: str) -> None:
+    """To the descriptor itself: Python's own streams would turn a full or closed one into an exit code."""
+    data = memoryview(text.encode("utf-8", "backslashreplace"))
+    try:
+        while data:
+            data = data[os.write(fd, data) :]
+    except OSError:
+        pass  # nobody reads it
 
 
 def _refuse(message: str, fail_open: bool) -> int:
     """Exit 2 is for scripts; the client takes it for a block, so `hooks.json` asks for `--fail-open`."""
     if fail_open:
         return _say(Decision(warnings=(message,)))
-    sys.stderr.write(message + "\n")
+    _write(2, message + "\n")
     return 2
 
 
@@ -127,7 +139,7 @@ def _report(error: Exception, env: Mapping[str, str]) -> str:
     import traceback
 
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    sys.stderr.write(text)
+    _write(2, text)
     cache = env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     log = os.path.join(cache, "taskie", "hook.log")
     summary = f"Taskie's hook failed ({type(error).__name__}: {shown(str(error))}); the stop is allowed."

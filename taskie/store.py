@@ -71,7 +71,10 @@ def replace(path: str, data: bytes) -> None:
                 os.close(fd)
             os.rename(temporary, path)
         except BaseException:
-            os.unlink(temporary)
+            try:
+                os.unlink(temporary)
+            except OSError:
+                pass  # renamed all the same, or not ours to remove: the first error is the one to report
             raise
     except OSError as error:
         raise StoreError(f"{name} cannot be written ({error.strerror})") from None

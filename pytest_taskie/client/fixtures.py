@@ -110,7 +110,7 @@ def _clients(kind: Kind, make: type[ScriptedClient], request: pytest.FixtureRequ
 
 @pytest.fixture
 def claude_client(request: pytest.FixtureRequest) -> Iterator[Callable[..., ClaudeClient]]:
-    """A real Claude Code with a scripted model and no network: `claude_client(plugin=ROOT)`, see docs/real-client.md."""
+    """A real Claude Code with a scripted model and no network: `claude_client(plugin=ROOT)`, docs/real-client.md."""
     from pytest_taskie.client.sessions import ClaudeClient
 
     yield from _clients("claude", ClaudeClient, request)

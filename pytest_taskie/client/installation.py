@@ -205,18 +205,17 @@ def _program(kind: Kind, work: Path, package: str) -> Path:
 
 def _put_in_place(work: Path, target: Path, force: bool) -> None:
     if force and target.is_dir():
-        # Moved aside before it goes: a test that runs the old one keeps its open files, and no name is half there.
-        target.rename(work / "replaced")
-        fresh = Path(tempfile.mkdtemp(prefix=".", dir=target.parent))
-        for entry in list(work.iterdir()):
-            if entry.name != "replaced":
-                entry.rename(fresh / entry.name)
-        fresh.chmod(0o755)
-        fresh.rename(target)
+        # Aside first, then away: a run that has the old one open keeps it, and no name is ever half there.
+        with tempfile.TemporaryDirectory(prefix=".replaced-", dir=target.parent) as aside:
+            target.rename(Path(aside) / "client")
+            work.rename(target)
         return
-    # The other one won the race: what it installed is the same version.
-    with contextlib.suppress(FileExistsError, OSError) if target.is_dir() else contextlib.nullcontext():
+    try:
         work.rename(target)
+    except OSError:
+        # Somebody else was faster, with the same version.
+        if not target.is_dir():
+            raise
 
 
 def _npm(*args: str) -> str:
@@ -228,7 +227,7 @@ def _npm(*args: str) -> str:
 
 
 def _run_npm(argv: Sequence[str]) -> str:
-    process = subprocess.Popen(  # noqa: S603 - npm, with arguments made here
+    process = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

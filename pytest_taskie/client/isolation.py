@@ -111,6 +111,10 @@ def _start_isolated(
     if word != "ok" or not fds:
         raise _refusal(text or "the process that should make one died")
     inode = int(text)
+    if inode == own_network():
+        # Whoever is in the run's network is killed at its end: were it ours, that would be the whole machine.
+        os.close(fds[0])
+        raise _refusal("the new network is the one of this process")
     return _Started(process, socket.socket(fileno=fds[0]), lambda: in_network(inode))
 
 
@@ -127,7 +131,7 @@ def _start_here(
 def _popen(
     stack: contextlib.ExitStack, what: Program, streams: Sequence[IO[bytes]], fds: Sequence[int]
 ) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(  # noqa: S603 - the program that the caller names
+    process = subprocess.Popen(
         what.command,
         env=what.env,
         cwd=what.cwd,
@@ -137,19 +141,31 @@ def _popen(
         pass_fds=fds,
         start_new_session=True,
     )
-    stack.callback(_end, process, lambda: [])
+    stack.callback(_end, process, list)
     return process
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def probe() -> None:
     """Raise CannotIsolate where no network can be made. Asked once: a failure is not remembered."""
     true = Program(["/bin/sh", "-c", ":"], {}, Path("/"))
     run(lambda url: true, timeout=READY_TIMEOUT, serve=lambda listener: contextlib.nullcontext())
 
 
+def own_network() -> int:
+    return os.stat("/proc/self/ns/net").st_ino  # noqa: PTH116 - as below
+
+
 def in_network(inode: int) -> list[int]:
-    """The processes of one network namespace: double forks and sessions of their own are in it too."""
+    """The processes of one network namespace: double forks and sessions of their own are in it too.
+
+    They are listed in order to be killed, so never those of our own network, nor of the machine's first process.
+    """
+    spared = {own_network()}
+    with contextlib.suppress(OSError):
+        spared.add(os.stat("/proc/1/ns/net").st_ino)  # noqa: PTH116 - as below
+    if inode in spared:
+        raise RuntimeError("this network is not the client's own: nobody in it may be ended")
 
     def belongs(pid: str) -> bool:
         return os.stat(f"/proc/{pid}/ns/net").st_ino == inode  # noqa: PTH116 - called for every process
@@ -209,5 +225,5 @@ def _content(file: IO[bytes]) -> bytes:
 def _refusal(why: str) -> CannotIsolate:
     return CannotIsolate(
         f"a client runs only in a network of its own, and none can be made here: {why}. "
-        "--taskie-client-network runs it with the network of this machine: do that only where it may reach the internet."
+        "--taskie-client-network runs it with the network of this machine: only where it may reach the internet."
     )

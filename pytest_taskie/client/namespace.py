@@ -52,7 +52,7 @@ def loopback_up() -> None:
 
 def why_not(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
-        return "user namespaces are switched off (user.max_user_namespaces is 0)"
+        return "namespaces are switched off (user.max_user_namespaces or user.max_net_namespaces is 0)"
     if error.errno in (errno.EPERM, errno.EACCES):
         return f"this user may not make one ({error.strerror}; kernel or container settings restrict user namespaces)"
     if error.errno in (errno.ENOSYS, errno.EINVAL):
@@ -77,7 +77,7 @@ def main() -> None:
     listener.close()
     link.close()
     try:
-        os.execvp(command[0], command)  # noqa: S606 - the client itself
+        os.execvp(command[0], command)
     except OSError as error:
         sys.stderr.write(f"{command[0]} cannot be run: {error.strerror}\n")
         raise SystemExit(126) from None

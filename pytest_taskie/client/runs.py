@@ -71,7 +71,7 @@ class Run:
 
 def parse_lines(text: str) -> list[Json]:
     """The JSON objects in lines of text; what is none is somebody's noise."""
-    found = []
+    found: list[Json] = []
     # Not splitlines(): a line separator inside a JSON string is legal there.
     for line in text.split("\n"):
         try:

@@ -311,9 +311,7 @@ def check(turn: Turn) -> None:
     """Refuse what is no turn when it is written, not when it is fetched."""
     if isinstance(turn, (Delay, Repeat)):
         check(turn.turn)
-    elif isinstance(turn, ApiError) or callable(turn):
-        return
-    elif isinstance(turn, (str, ToolCall, Structured)):
+    elif isinstance(turn, ApiError) or callable(turn) or isinstance(turn, (str, ToolCall, Structured)):
         return
     elif not isinstance(turn, Sequence) or not all(isinstance(b, (str, ToolCall, Structured)) for b in turn):
         raise TypeError(f"{turn!r} is no turn: give a text, tool(…), verdict(…), api_error(…), or a list of blocks")

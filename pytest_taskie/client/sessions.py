@@ -24,8 +24,8 @@ Hooks = Mapping[str, Union[HookCommand, Sequence[HookCommand]]]
 TIMEOUT = 60.0
 REPORTS = "--include-hook-events"
 SPY_MARK = "taskie-spy-recorded"
-# Every tool that a script may want, in all versions: the client ignores names it does not know. Not
-# --dangerously-skip-permissions: as root that needs IS_SANDBOX=1, which a hook would then inherit in tests only.
+# Every tool that a script may want, in all versions: the client ignores names it does not know. More than
+# this (--dangerously-skip-permissions) a test asks for itself.
 ALLOWED_TOOLS = (
     "Agent,Bash,Edit,Glob,Grep,MultiEdit,NotebookEdit,Read,Skill,SlashCommand,Task,TodoWrite,WebFetch,WebSearch,Write"
 )
@@ -113,8 +113,11 @@ class ScriptedClient:
 
     def _environment(self, *more: Mapping[str, str] | None) -> dict[str, str]:
         env = dict(self.project.env)
-        # A container's promise, under which a client forgives what it refuses elsewhere: a test says so itself.
+        # It is one: nothing but the script can be reached. As root a reviewer that skips permissions refuses to start
+        # without it; a test that wants to see that gives an empty one.
         env.pop("IS_SANDBOX", None)
+        if os.geteuid() == 0:
+            env["IS_SANDBOX"] = "1"
         # At the end: a fake on PATH comes first, so an agent can be real and its reviewer a fake.
         env["PATH"] = os.pathsep.join(part for part in (env.get("PATH"), str(self._on_path())) if part)
         for variables in more:
@@ -238,8 +241,6 @@ class ClaudeClient(ScriptedClient):
             "ANTHROPIC_API_KEY": "dummy",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
-            # It is one: nothing but the script can be reached. As root a reviewer refuses to start without it.
-            **({"IS_SANDBOX": "1"} if os.geteuid() == 0 else {}),
         }
 
     def _write_settings(self, records: Path) -> None:

@@ -21,7 +21,7 @@ def _root() -> str | None:
     return detect(project.places(os.getcwd(), os.environ))
 
 
-def _plan(wanted: str | None) -> str:
+def find_plan(wanted: str | None) -> str:
     """The directory of the plan that is meant."""
     root = _root()
     if root is None:
@@ -45,7 +45,7 @@ def _loaded(plan: str) -> dict[str, Any] | None:
 
 def state_get(filter_: str, *, raw: bool, plan: str | None) -> int:
     """Print the first result of the filter."""
-    path = _plan(plan)
+    path = find_plan(plan)
     found = _loaded(path)
     if found is None:
         raise CommandError(f"{path} has no state.json")
@@ -82,7 +82,7 @@ def state_set(fields: list[str], *, force: bool, plan: str | None) -> int:
     if os.environ.get("TASKIE_HOOK_SKIP"):
         raise CommandError("a review never changes state.json: the hook that started it does")
     wanted = dict(_field(text) for text in fields)
-    path = _plan(plan)
+    path = find_plan(plan)
 
     def change(now: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -92,7 +92,7 @@ def state_set(fields: list[str], *, force: bool, plan: str | None) -> int:
 
     try:
         if not force and not os.path.lexists(os.path.join(path, state.FILE)) and wanted.get("phase") != "new-plan":
-            raise CommandError(f"{path} has no state.json; only phase=new-plan creates one")
+            raise CommandError(f"{path} has no state.json; only phase=new-plan creates one (or --force)")
         written = state.update(path, change)
     except StoreError as error:
         raise CommandError(f"{path}: {error}. Nothing was changed.") from None

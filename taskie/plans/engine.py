@@ -12,7 +12,7 @@ from taskie.plans.phases import ALL_TASKS, ONE_TASK, PHASES
 from taskie.plans.tasks import parse_tasks, pending_besides, task_files
 from taskie.project import plugin_root
 from taskie.protocol import APPROVE, Decision, shown
-from taskie.store import Lock, StoreError
+from taskie.store import Lock, StoreError, read_regular
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -46,12 +46,12 @@ def on_stop(event: Event, turn: Turn, project: Project) -> Decision:
     if turn.active and turn.strict:
         return APPROVE
     plans = os.path.join(project.root, MARKER)
-    name = files.newest_plan(plans)
+    warnings: list[str] = []
+    name = files.newest_plan(plans, warnings)
     if name is None:
-        return APPROVE
+        return Decision(warnings=tuple(warnings))
     label = f"{MARKER}/{name}" if os.path.realpath(project.cwd) == project.root else os.path.join(plans, name)
     plan = Plan(name, os.path.join(plans, name), label)
-    warnings: list[str] = []
     raw = current = None
     try:
         raw = state.load(plan.path)
@@ -90,9 +90,8 @@ def _go_on(
         warnings.append(f"A {due.review.title} is due. It runs when the agent stops in its next turn.")
         return None
     if not state.is_plan_id(plan.name):
-        raise NoReview(
-            f"Plan '{shown(plan.name)}' is not reviewed: rename its directory, using only letters, digits, '.', '_' and '-'"
-        )
+        allowed = "letters, digits, '.', '_' and '-'"
+        raise NoReview(f"Plan '{shown(plan.name)}' is not reviewed: rename its directory, using only {allowed}")
     decision = _review(project, plan, raw, current, due.review)
     return decision.but(progress=due.evidence)
 
@@ -117,7 +116,9 @@ def _review(project: Project, plan: Plan, raw: dict[str, Any], current: PlanStat
     if spent:
         raise NoReview(spent)
     listed = _needed_files(plan, current, review, tasks)
-    with Lock(plan.path) as lease:
+    from taskie.processes import Deferred  # with subprocess, which a stop without a review does not need
+
+    with Deferred(), Lock(plan.path) as lease:
         try:
             if not lease.take():
                 return Decision(message=f"Another session is reviewing plan '{plan.name}'; this stop starts no review.")
@@ -154,7 +155,7 @@ def _needed_files(plan: Plan, current: PlanState, review: Review, tasks: list[An
 
 
 def _run_reviewer(project: Project, plan: Plan, current: PlanState, review: Review, listed: list[str]) -> bool:
-    from taskie.plans import reviewer  # it imports subprocess, which a stop without a review does not need
+    from taskie.plans import reviewer
 
     number = loop.iteration(current)
     prompt = review.prompt(
@@ -182,9 +183,14 @@ def _unrecorded(plan: Plan, raw: dict[str, Any], current: PlanState, conclusion:
 
 
 def _validate(turn: Turn, plan: Plan, raw: dict[str, Any] | None, warnings: list[str]) -> Decision:
+    if not os.path.isdir(plan.path):
+        return Decision(warnings=(*warnings, f"Plan '{shown(plan.name)}' is gone"))
     names, nested = files.markdown(plan.path)
-    tasks = files.read_text(plan.file("tasks.md")) if "tasks.md" in names else None
-    found = structure.violations(names, nested, tasks)
+    try:
+        tasks = (read_regular(plan.file("tasks.md"), files.MAX_TEXT) or b"").decode("utf-8", "replace")
+        found = structure.violations(names, nested, tasks)
+    except StoreError as error:
+        found = [*structure.violations(names, nested, None), str(error)]
     missing = [] if raw is None else state.missing_fields(raw)
     if missing:
         warnings.append(f"Plan '{shown(plan.name)}': state.json: missing required fields: {', '.join(missing)}")

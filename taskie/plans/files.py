@@ -15,38 +15,46 @@ if TYPE_CHECKING:
 MAX_TEXT = 16 * 1024 * 1024
 
 
-def plan_directories(plans: str) -> list[str]:
+def plan_directories(plans: str, problems: list[str] | None = None) -> list[str]:
     """The names of all plans, whatever they are called."""
-    try:
-        with os.scandir(plans) as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return []
+    return sorted(entry.name for entry in _entries(plans, problems) if entry.is_dir(follow_symlinks=False))
 
 
-def newest_plan(plans: str) -> str | None:
+def newest_plan(plans: str, problems: list[str] | None = None) -> str | None:
     """The name of the plan whose Markdown or state was modified last, at any depth.
 
     A directory's own time says nothing: an edit in place does not change it, so every file is looked at.
     """
     best = None
     newest = -1
-    for name in plan_directories(plans):
+    for name in plan_directories(plans, problems):
         pending = [os.path.join(plans, name)]
         while pending:
-            try:
-                with os.scandir(pending.pop()) as entries:
-                    for entry in entries:
-                        if entry.name.endswith(".md") or entry.name == "state.json":
-                            modified = entry.stat(follow_symlinks=False).st_mtime_ns
-                            if modified > newest:
-                                newest = modified
-                                best = name
-                        if entry.is_dir(follow_symlinks=False):
-                            pending.append(entry.path)
-            except OSError:
-                continue  # gone meanwhile, or not ours to read
+            for entry in _entries(pending.pop(), problems):
+                if entry.name.endswith(".md") or entry.name == "state.json":
+                    try:
+                        modified = entry.stat(follow_symlinks=False).st_mtime_ns
+                    except OSError:
+                        continue  # gone meanwhile
+                    if modified > newest:
+                        newest = modified
+                        best = name
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
     return best
+
+
+def _entries(directory: str, problems: list[str] | None = None) -> list[os.DirEntry[str]]:
+    """What lies in a directory; one that cannot be listed is empty, and is said to be a problem."""
+    try:
+        with os.scandir(directory) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return []  # gone meanwhile
+    except OSError as error:
+        if problems is not None:
+            problems.append(f"{directory} cannot be listed ({error.strerror})")
+        return []
 
 
 def markdown(plan: str) -> tuple[list[str], bool]:
@@ -66,14 +74,10 @@ def _walk(directory: str) -> Iterator[tuple[int, os.DirEntry[str]]]:
     pending = [(0, directory)]
     while pending:
         depth, at = pending.pop()
-        try:
-            with os.scandir(at) as entries:
-                for entry in entries:
-                    yield depth, entry
-                    if entry.is_dir(follow_symlinks=False):
-                        pending.append((depth + 1, entry.path))
-        except OSError:
-            continue
+        for entry in _entries(at):
+            yield depth, entry
+            if entry.is_dir(follow_symlinks=False):
+                pending.append((depth + 1, entry.path))
 
 
 def written_at(path: str) -> int | None:

@@ -24,7 +24,7 @@ def run(*, as_json: bool, plan: str | None) -> int:
     if plan is None and (root is None or files.newest_plan(os.path.join(root, MARKER)) is None):
         _print(routing.new_plan(), None, as_json)
         return 0
-    path = commands._plan(plan)
+    path = commands.find_plan(plan)
     _print(_step(path), os.path.basename(path), as_json)
     return 0
 
@@ -66,9 +66,9 @@ def _touched(plan: str, tasks: list[Task]) -> tuple[str, ...]:
     ids = {f"task-{task.id}.md": task.id for task in tasks if is_task_id(task.id)}
     if not ids:
         return ()
-    # Settings of the repository that would start a program, or follow one file into others, are switched off.
-    asked = ["git", "--no-pager", "-c", "log.showSignature=false", "-c", "log.follow=false", "log", "-1", "--no-merges"]
-    asked += ["--format=", "--name-only", "--no-renames", "--relative", "-z", "--", *ids]
+    # A repository's own settings must not start a program of its choice.
+    asked = ["git", "--no-pager", "-c", "log.showSignature=false", "log", "-1", "--no-merges"]
+    asked += ["--format=", "--name-only", "--relative", "-z", "--", *ids]
     try:
         done = subprocess.run(
             asked,

@@ -74,11 +74,16 @@ def review(project: Project, plan: str, name: str, iteration: int, model: str, p
         raise ReviewFailed(f"{shown(config.review_command[0])} was not found on PATH; install it or set review.command")
     command = [program, *config.review_command[1:]]
     log = os.path.join(plan, f".review-{iteration}.log")
-    with _Place(plan, name) as place:
+    place = _Place(plan, name)
+    try:
+        place.make_room()
         output = _run(project, command, model, prompt, log)
         if not is_written(place.path):
             raise ReviewFailed(f"the reviewer ended without writing {name}; see {log}")
-        place.keep()
+    except BaseException:
+        place.restore()
+        raise
+    place.forget()
     _remove(log)
     return is_clean(output)
 
@@ -166,34 +171,42 @@ class _Output:
 
 
 class _Place:
-    """The name that the review gets. What has it now (an earlier cycle's review) makes room, and comes back
-    unless the new one is kept: the client refuses to overwrite a file that it has not read."""
+    """The name that the review gets. What has it now (an earlier cycle's review) makes room, and comes back if the
+    run fails: the client refuses to overwrite a file that it has not read."""
 
     def __init__(self, plan: str, name: str) -> None:
         self.path = os.path.join(plan, name)
         self._old = os.path.join(plan, f".{name}.old")
-        self._kept = False
+        self._moved = False
 
-    def __enter__(self) -> _Place:
+    def make_room(self) -> None:
+        if os.path.isdir(self.path) and not os.path.islink(self.path):
+            raise ReviewFailed(f"{self.path} is a directory and in the way")
         try:
-            if os.path.lexists(self.path):
+            if os.path.lexists(self._old):
+                _remove(self.path)  # half a review, of a run that was killed: the one set aside is the older truth
+            elif os.path.lexists(self.path):
                 os.rename(self.path, self._old)
         except OSError as error:
             raise ReviewFailed(f"{self.path} is in the way and cannot be moved ({error.strerror})") from None
-        return self
+        self._moved = True
 
-    def keep(self) -> None:
-        self._kept = True
-
-    def __exit__(self, *_: object) -> None:
-        if self._kept:
-            _remove(self._old)
+    def restore(self) -> None:
+        """As it was before the run."""
+        if not self._moved:
             return
         _remove(self.path)  # half a review, of a run that failed
         try:
-            os.rename(self._old, self.path)
+            if os.path.isdir(self.path):
+                os.rmdir(self.path)  # the reviewer made it: none was there before
+            if os.path.lexists(self._old):
+                os.rename(self._old, self.path)
         except OSError:
-            pass  # there was none; or it stays beside it, under its hidden name
+            pass  # it stays beside it, under its hidden name
+
+    def forget(self) -> None:
+        """The new review stays."""
+        _remove(self._old)
 
 
 def _remove(path: str) -> None:

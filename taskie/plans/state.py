@@ -6,6 +6,7 @@ import json
 import os
 import re
 
+from taskie.config import is_model
 from taskie.protocol import parse_json
 from taskie.store import Lock, StoreError, edit_object, read_regular, replace
 from taskie.values import Value
@@ -23,7 +24,6 @@ COMPARED = ("phase", "next_phase", "phase_iteration", "current_task", "review_mo
 LOCK_PATIENCE = 10.0
 
 _TASK = re.compile(r"[A-Za-z0-9_-]+")
-_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/\[\]-]*")
 _PLAN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 MAX_NAME = 200  # with -post-review-N.md it must still be a file's name
 
@@ -52,10 +52,6 @@ def is_plan_id(name: str) -> bool:
 
 def is_task_id(name: str) -> bool:
     return len(name) <= MAX_NAME and _TASK.fullmatch(name) is not None
-
-
-def is_model(name: str) -> bool:
-    return len(name) <= MAX_NAME and _MODEL.fullmatch(name) is not None
 
 
 def _count(value: Any) -> bool:

@@ -14,7 +14,7 @@ _POST_REVIEW = re.compile(r"(.+)-post-review-([0-9]+)\.md")
 
 
 def violations(names: list[str], nested: bool, tasks: str | None) -> list[str]:
-    """Everything that is wrong with a plan that has these Markdown files and this `tasks.md`."""
+    """Everything that is wrong with a plan that has these Markdown files and this `tasks.md`, if it can be read."""
     there = set(names)
     known = [name for name in names if _KNOWN.fullmatch(name)]
     found = []
@@ -34,8 +34,8 @@ def violations(names: list[str], nested: bool, tasks: str | None) -> list[str]:
     if "tasks.md" not in there:
         if any(name.startswith("task-") for name in known):
             found.append("Task files exist but tasks.md is missing")
-    else:
-        lines = [line.rstrip() for line in (tasks or "").splitlines() if line.strip()]
+    elif tasks is not None:
+        lines = [line.rstrip() for line in tasks.splitlines() if line.strip()]
         if not lines:
             found.append("tasks.md has no table rows")
         elif not all(line.startswith("|") and line.endswith("|") for line in lines):

@@ -11,8 +11,8 @@ import json
 import os
 import re
 
+from taskie import project
 from taskie.cli import CommandError
-from taskie.project import plugin_root
 from taskie.protocol import shown
 from taskie.store import StoreError, read_regular, replace
 
@@ -60,12 +60,12 @@ def stamped(path: str, text: str) -> bytes:
 def is_ours(data: bytes) -> bool:
     """Whether we wrote exactly this, in this version or another."""
     mark = _MARK.search(data)
-    return bool(mark) and mark[1].decode() == hashlib.sha256(data[: mark.start()]).hexdigest()
+    return mark is not None and mark[1].decode() == hashlib.sha256(data[: mark.start()]).hexdigest()
 
 
 def install(folder: str, *, with_prompts: bool) -> None:
     """Write the commands into Codex's folder, replace older ones of ours, remove those that are no more."""
-    root = os.path.abspath(plugin_root())
+    root = os.path.abspath(project.plugin_root())
     wanted = commands(os.path.join(root, "codex", "prompts"), root, with_prompts=with_prompts)
     kept, written = [], 0
     for relative, text in wanted.items():
@@ -77,21 +77,22 @@ def install(folder: str, *, with_prompts: bool) -> None:
         elif found != data:
             _write(path, data)
             written += 1
-    if with_prompts or written:
-        _remove(folder, keep=set(wanted))
+    _remove(folder, keep=set(wanted))
     names = [path.split(os.sep)[1] for path in wanted if path.endswith("SKILL.md")]
     if names:
         done = "Installed" if written else "Already there:"
-        print(f"{done} {len(names)} commands in {os.path.join(folder, 'skills')}: type ${names[0]} and the like.")
+        example = "taskie-new-plan" if "taskie-new-plan" in names else names[0]
+        skills = shown(os.path.join(folder, "skills"), 4096)
+        print(f"{done} {len(names)} commands in {skills}: type ${example} and the like.")
     for path in kept:
-        print(f"Left as it is, since it is yours: {shown(path, 999)}. Remove it and install again to get Taskie's.")
+        print(f"Left as it is, since it is yours: {shown(path, 4096)}. Remove it and install again to get Taskie's.")
 
 
 def uninstall(folder: str) -> None:
     """Remove every command that is ours and unchanged."""
     removed = _remove(folder, keep=set())
     if removed:
-        print(f"Removed {removed} files of Taskie's commands from {folder}.")
+        print(f"Removed {removed} files of Taskie's commands from {shown(folder, 4096)}.")
 
 
 def _write(path: str, data: bytes) -> None:
@@ -99,10 +100,9 @@ def _write(path: str, data: bytes) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
         replace(path, data)
-    except OSError as error:
-        raise CommandError(f"{folder} cannot be made ({error.strerror}). The hook is installed all the same.") from None
-    except StoreError as error:
-        raise CommandError(f"{folder}: {error}. The hook is installed all the same.") from None
+    except (OSError, StoreError) as error:
+        why = f"cannot be made ({error.strerror})" if isinstance(error, OSError) else str(error)
+        raise CommandError(f"{shown(folder, 4096)}: {why}. The hook is installed; mend that, run this again.") from None
 
 
 def _found(path: str) -> bytes | None:
@@ -110,7 +110,7 @@ def _found(path: str) -> bytes | None:
     try:
         return read_regular(path)
     except StoreError:
-        return b""
+        return b"" if os.path.lexists(path) else None
 
 
 def _remove(folder: str, keep: set[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Callable
+from typing import Callable, Literal, Optional
 
 from taskie.cli import CommandError
 from taskie.protocol import shown
@@ -13,7 +13,9 @@ from taskie.setup.settings import Refused
 from taskie.store import Lock, StoreError, read_regular, replace
 
 PATIENCE = 5.0
-UNTOUCHED = "Nothing was changed."
+AGAIN = "Nothing was changed. Mend that, then run this again."
+Change = Callable[[Optional[str], Optional[str]], Optional[str]]
+Edit = Literal["none", "written", "backed up"]
 
 
 def read(path: str) -> str | None:
@@ -26,41 +28,42 @@ def read(path: str) -> str | None:
         raise StoreError(f"{os.path.basename(path)} is not valid JSON: it is not UTF-8, at line {line}") from None
 
 
-def edit(path: str, change: Callable[[str | None, str | None], str | None], has_ours: Callable[[str], bool]) -> bool:
-    """Write what `change` makes of the text and of its backup's; whether anything had to be written.
+def edit(path: str, change: Change, has_ours: Callable[[str], bool]) -> Edit:
+    """Write what `change` makes of the text and of its backup's, if that is another text. None removes the file.
 
-    A link stays a link: people keep their settings in a repository of their own. None removes the file. The backup
-    is the file as it was before it had anything of ours.
+    A link stays a link: people keep their settings in a repository of their own. The backup is the file as it was
+    before it had anything of ours.
     """
     real = os.path.realpath(path)
-    folder = os.path.dirname(real)
     try:
-        before = read(path)
-        saved = _saved(path)
+        before, saved = read(path), _saved(path)
         after = change(before, saved)
         if after == before:
-            return False
-        _make_folder(folder)
-        with Lock(folder) as lock:
+            return "none"
+        _make_folder(os.path.dirname(real))
+        with Lock(os.path.dirname(real)) as lock:
             if not lock.take(PATIENCE):
-                raise StoreError(f"{folder} is locked by another process")
+                raise StoreError(f"{os.path.basename(path)} is being changed by another process")
             if read(path) != before:
-                raise StoreError(f"{os.path.basename(path)} was changed by another program at the same time; try again")
-            if before is not None and after != saved and (saved is None or not has_ours(before)):
-                _back_up(path, real, before)
+                raise StoreError(f"{os.path.basename(path)} was changed by another program at the same time")
+            if before is not None and not os.access(real, os.W_OK):
+                raise StoreError(f"{os.path.basename(path)} is write-protected")
+            needs_backup = before is not None and after != saved and (saved is None or not has_ours(before))
+            if needs_backup:
+                _back_up(path, real, before or "")
             if after is None:
                 os.unlink(real)
             else:
                 replace(real, after.encode("utf-8"))
             if after is not None and after == saved:
-                os.unlink(path + BACKUP)  # the file itself is what the backup was
+                os.unlink(path + BACKUP)  # the file itself is again what the backup was
     except Refused as error:
-        raise CommandError(f"{shown(path, 999)} {error}. Mend it, then run this again. {UNTOUCHED}") from None
+        raise CommandError(f"{shown(path, 4096)} {error}. {AGAIN}") from None
     except StoreError as error:
-        raise CommandError(f"{shown(os.path.dirname(path), 999)}: {error}. {UNTOUCHED}") from None
+        raise CommandError(f"{shown(os.path.dirname(path), 4096)}: {error}. {AGAIN}") from None
     except OSError as error:
-        raise CommandError(f"{shown(path, 999)} cannot be used ({error.strerror}). {UNTOUCHED}") from None
-    return True
+        raise CommandError(f"{shown(path, 4096)} cannot be used ({error.strerror}). {AGAIN}") from None
+    return "backed up" if needs_backup else "written"
 
 
 def _saved(path: str) -> str | None:

@@ -35,56 +35,65 @@ def hook() -> dict[str, Any]:
 
 def install(client: str, scope: str | None, *, force: bool) -> int:
     """Put our hook into the client's settings, once."""
-    cwd, env = os.getcwd(), os.environ
+    cwd, env = places.here(), os.environ
     scope = scope or default_scope(client)
     path = places.settings_file(client, scope, cwd, env)
     handler = hook()
     plugin = _plugin(scope, cwd, env) if client == "claude" and not force else None
     if plugin:
         print(
-            f"Nothing to do: the plugin {shown(plugin[0])} is enabled in {plugin[1]} and brings the hook with it; "
+            f"Nothing to do: the plugin {shown(plugin[0])} is enabled in {_name(plugin[1])} and brings the hook; "
             "installed here too, it would run twice at every stop. --force installs it all the same."
         )
         return 0
-    written = editing.edit(path, lambda text, _: settings.install(text or "", handler), _has_ours)
-    if written:
-        print(f"Installed Taskie's Stop hook in {path}.")
-        if os.path.lexists(path + places.BACKUP):
-            print(f"The file as it was before: {path + places.BACKUP}")
+    done = editing.edit(path, lambda text, _: settings.install(text or "", handler), _has_ours)
+    if done == "none":
+        print(f"Taskie's Stop hook is already installed in {_name(path)}; nothing was changed.")
     else:
-        print(f"Taskie's Stop hook is already installed in {path}; nothing was changed.")
+        print(f"Installed Taskie's Stop hook in {_name(path)}.")
+    if done == "backed up":
+        print(f"The file as it was before: {_name(path + places.BACKUP)}")
     if client == "codex":
         codex.install(os.path.dirname(path), with_prompts=scope == "user")
         print("Codex skips a hook until you trust it: start `codex`, open /hooks and trust Taskie's.")
     elif scope == "project":
-        print(f"It runs in every session of `claude` that is started in {places.root(cwd)} itself, not below it.")
-    if written and client == "claude":
-        print("Sessions that are open already take it up when they are started again. Check with `taskie doctor`.")
+        print(
+            f"It runs in every session of `claude` that is started in {_name(places.root(cwd))} itself, not below it."
+        )
+    if done != "none":
+        print("`taskie doctor` checks whether it can work.")
     return 0
 
 
 def uninstall(client: str, scope: str | None) -> int:
     """Take out what is ours and leave everything else as it is."""
     scope = scope or default_scope(client)
-    path = places.settings_file(client, scope, os.getcwd(), os.environ)
-    handler = hook()
-
-    def change(text: str | None, saved: str | None) -> str | None:
-        if text is None or (saved is None and text == settings.fresh(handler)):
-            return None  # we made the file
-        after = settings.uninstall(text)
-        # The layout of what was empty before us is only in the backup.
-        if after != text and saved is not None and _installed(saved, handler) == text:
-            return saved
-        return after
-
-    if editing.edit(path, change, _has_ours):
-        print(f"Removed Taskie's Stop hook from {path}.")
+    path = places.settings_file(client, scope, places.here(), os.environ)
+    if editing.edit(path, _removed, _has_ours) == "none":
+        print(f"Taskie's Stop hook is not in {_name(path)}; nothing was changed.")
     else:
-        print(f"Taskie's Stop hook is not in {path}; nothing was changed.")
+        print(f"Removed Taskie's Stop hook from {_name(path)}.")
     if client == "codex":
         codex.uninstall(os.path.dirname(path))
     return 0
+
+
+def _removed(text: str | None, saved: str | None) -> str | None:
+    """The text without us; the very bytes of the backup, or no file, if we have changed nothing else since."""
+    if text is None:
+        return None
+    after = settings.uninstall(text)
+    if after == text:
+        return text
+    ours = settings.handlers(settings.load(text))[0]
+    if saved is not None:
+        # The layout of what was empty before us is only there.
+        return saved if _installed(saved, ours) == text else after
+    return None if text == settings.fresh(ours) else after
+
+
+def _name(path: str) -> str:
+    return shown(path, 4096)
 
 
 def default_scope(client: str) -> str:

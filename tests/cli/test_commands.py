@@ -27,7 +27,9 @@ class TestHelp:
             assert command in out
         assert "taskie demo" in out
 
-    @pytest.mark.parametrize("words", [["status"], ["state"], ["state", "set"], ["state", "get"], ["demo"], ["stop-hook"]])
+    @pytest.mark.parametrize(
+        "words", [["status"], ["state"], ["state", "set"], ["state", "get"], ["demo"], ["stop-hook"]]
+    )
     def test_each_command_explains_itself(self, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as ended:
             cli.main([*words, "--help"])
@@ -56,10 +58,10 @@ class TestStatus:
         assert cli.main(["status"]) == 0
         assert "No plans here" in capsys.readouterr().out
 
-    def test_a_table_the_newest_first(
-        self, make_plan: Callable[..., Plan], capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        make_plan("a-first", state={"phase": "post-code-review", "next_phase": "code-review", "current_task": "3"}).age(9)
+    def test_a_table_the_newest_first(self, make_plan: Callable[..., Plan], capsys: pytest.CaptureFixture[str]) -> None:
+        make_plan("a-first", state={"phase": "post-code-review", "next_phase": "code-review", "current_task": "3"}).age(
+            9
+        )
         make_plan("b-none").age(8)
         make_plan("c-broken").state.raw("{")
         (broken, first, none) = ("c-broken", "a-first", "b-none")
@@ -72,9 +74,16 @@ class TestStatus:
 
     @pytest.mark.parametrize(
         ("phase", "stage"),
-        [("new-plan", "Planning"), ("post-plan-review", "Plan review"), ("create-tasks", "Task creation")]
-        + [("tasks-review", "Task review"), ("continue-task", "Implementation"), ("all-code-review", "Final review")]
-        + [("complete", "Complete"), ("else", None)],
+        [
+            ("new-plan", "Planning"),
+            ("post-plan-review", "Plan review"),
+            ("create-tasks", "Task creation"),
+            ("tasks-review", "Task review"),
+            ("continue-task", "Implementation"),
+            ("all-code-review", "Final review"),
+            ("complete", "Complete"),
+            ("else", None),
+        ],
     )
     def test_json_with_the_derived_stage(
         self, phase: str, stage: str | None, plan: Plan, project: Project, capsys: pytest.CaptureFixture[str]

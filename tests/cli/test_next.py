@@ -332,28 +332,38 @@ class TestGit:
         monkeypatch.setenv("GIT_DIR", ".git")
         assert next_()["task"] == "3"
 
-    def test_the_repository_s_settings_do_not_matter(self, plan: Plan, project: Project, next_: Next) -> None:
-        self.touch(project, plan, "task-3.md")
-        evidence = project.path / "started"
+    def test_the_repository_s_settings_start_no_program(self, plan: Plan, project: Project, next_: Next) -> None:
+        started = project.path / "started"
         program = project.path / "program"
-        program.write_text(f"#!/bin/sh\ntouch {evidence}\n")
+        signs = "cat > /dev/null; printf '\\n[GNUPG:] SIG_CREATED \\n' >&2; echo signed"
+        program.write_text(f"#!/bin/sh\necho >> {started}\n{signs}\n")
         program.chmod(0o755)
-        for setting in ("log.showSignature", "log.follow", "diff.noprefix", "color.ui", "log.decorate"):
-            project.git("config", setting, "always" if setting == "color.ui" else "true")
         for setting in ("core.pager", "gpg.program", "diff.external", "core.fsmonitor"):
             project.git("config", setting, str(program))
-        project.git("-c", "core.fsmonitor=false", "config", "format.pretty", "fuller")
+        for setting in ("commit.gpgSign", "log.showSignature", "log.follow", "log.decorate"):
+            project.git("config", setting, "true")
+        project.git("config", "color.ui", "always")
+        project.git("config", "format.pretty", "fuller")
+        self.touch(project, plan, "task-3.md")
+        assert started.exists()
+        started.unlink()
         assert next_()["task"] == "3"
-        assert not evidence.exists()
+        assert not started.exists()
 
     def test_an_id_that_is_an_option_or_a_path(
         self, make_plan: Callable[..., Plan], project: Project, next_: Next
     ) -> None:
         plan = make_plan("odd", tasks=["1", "--output=x", "-2"])
-        plan.write("tasks.md", f"{(plan.path / 'tasks.md').read_text()}| ../../../secret | pending | high | out |\n")
+        plan.write("tasks.md", f"{(plan.path / 'tasks.md').read_text()}| /../../../../../x | pending | high | out |\n")
         self.commit(project)
         self.touch(project, plan, "task--2.md")
         assert next_()["task"] == "-2"
+
+    def test_a_task_without_a_file(self, plan: Plan, project: Project, next_: Next) -> None:
+        self.touch(project, plan, "task-3.md")
+        table = (plan.path / "tasks.md").read_text()
+        plan.write("tasks.md", f"{table}| 5 | pending | low | later |\n")
+        assert next_()["task"] == "3"
 
     def test_the_state_names_the_task(self, plan: Plan, project: Project, next_: Next) -> None:
         self.touch(project, plan, "task-3.md")
@@ -382,15 +392,48 @@ class TestGit:
         monkeypatch.setenv("PATH", str(project.path))
         assert next_()["task"] == "2"
 
+    @pytest.fixture
+    def other_git(self, tmp_path: Path, project: Project, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+        """Puts a shell script in git's place, once the repository is as it should be."""
+
+        def install(script: str) -> None:
+            program = tmp_path / "git"
+            program.write_text(f"#!/bin/sh\n{script}\n")
+            program.chmod(0o755)
+            monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+        return install
+
     def test_a_git_that_hangs(
-        self, plan: Plan, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, next_: Next
+        self,
+        plan: Plan,
+        project: Project,
+        other_git: Callable[[str], None],
+        monkeypatch: pytest.MonkeyPatch,
+        next_: Next,
     ) -> None:
         self.touch(project, plan, "task-3.md")
-        program = tmp_path / "git"
-        program.write_text("#!/bin/sh\nexec sleep 60\n")
-        program.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+        other_git("exec sleep 60")
         monkeypatch.setattr(next_command, "GIT_SECONDS", 0.2)
         began = time.monotonic()
         assert next_()["task"] == "2"
         assert time.monotonic() - began < 30
+
+    def test_git_is_not_started_where_the_state_names_the_task(
+        self, plan: Plan, project: Project, other_git: Callable[[str], None], next_: Next
+    ) -> None:
+        started = project.path / "started"
+        other_git(f"touch {started}")
+        next_()
+        assert started.exists()
+        started.unlink()
+        plan.state.write(phase="next-task", next_phase=None, current_task="4")
+        assert next_()["task"] == "4"
+        assert not started.exists()
+
+    @pytest.mark.parametrize(("code", "task"), [(0, "4"), (1, "2")])
+    def test_a_git_that_fails_half_way_is_not_believed(
+        self, code: int, task: str, plan: Plan, other_git: Callable[[str], None], next_: Next
+    ) -> None:
+        other_git(f"printf 'task-4.md\\0'; exit {code}")
+        assert next_()["task"] == task

@@ -106,9 +106,7 @@ class TestSet:
             ("next_phase=null", "next_phase", None),
         ],
     )
-    def test_values_take_their_type(
-        self, word: str, field: str, value: object, taskie: Taskie, plan: Plan
-    ) -> None:
+    def test_values_take_their_type(self, word: str, field: str, value: object, taskie: Taskie, plan: Plan) -> None:
         plan.state.write(phase="code-review", next_phase="post-code-review")
         assert taskie("state", "set", word) == 0
         assert plan.state.read()[field] == value

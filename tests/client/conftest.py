@@ -31,7 +31,7 @@ def hook_file(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def version(pytestconfig: pytest.Config) -> tuple[int, ...]:
     """The version of Claude Code under test; one that was given by its path counts as the newest."""
     chosen = installation("claude", pytestconfig)

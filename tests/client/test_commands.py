@@ -120,10 +120,15 @@ class Story:
         return tuple(read[field] for field in fields or ("phase", "next_phase"))
 
     def make_plan(self) -> list[Any]:
-        return [self.write("plan.md", "# Greeting\n\n## Overview\n\nGreets.\n"), self.set("--plan", "greeting", "phase=new-plan")]
+        return [
+            self.write("plan.md", "# Greeting\n\n## Overview\n\nGreets.\n"),
+            self.set("--plan", "greeting", "phase=new-plan"),
+        ]
 
     def make_tasks(self) -> list[Any]:
-        files = [self.write(f"task-{n}.md", f"# Task {n}\n\n### Subtask {n}.1\n- **Status**: pending\n") for n in (1, 2)]
+        files = [
+            self.write(f"task-{n}.md", f"# Task {n}\n\n### Subtask {n}.1\n- **Status**: pending\n") for n in (1, 2)
+        ]
         start = self.set("phase=create-tasks", "next_phase=tasks-review", "current_task=null", *FRESH)
         return [self.table("pending", "pending"), *files, start]
 
@@ -140,7 +145,9 @@ def test_from_nothing_to_complete(variant: str, claude_client: Client, project: 
     story = Story(claude_client(plugin=ROOT, timeout=120), project)
     ask = story.taskie("next", "--json")
     story.reviews("plan-review", "PASS", "PASS")
-    run = story.run("/taskie:new-plan a greeting", *story.make_plan(), "Planned.", *story.answer(REVIEWS["plan-review"]))
+    run = story.run(
+        "/taskie:new-plan a greeting", *story.make_plan(), "Planned.", *story.answer(REVIEWS["plan-review"])
+    )
     assert [stop.decision for stop in run.stops] == ["block", None]
     assert story.state() == ("plan-review", "create-tasks")
 
@@ -156,7 +163,9 @@ def test_from_nothing_to_complete(variant: str, claude_client: Client, project: 
     assert story.state("phase", "next_phase", "tdd") == ("code-review", variant, variant.endswith("-tdd"))
 
     story.reviews("code-review", "PASS", "PASS", task="2")
-    run = story.run("/taskie:continue-plan two", ask, *story.do_task(2, variant), "Done.", *story.answer(code, task="2"))
+    run = story.run(
+        "/taskie:continue-plan two", ask, *story.do_task(2, variant), "Done.", *story.answer(code, task="2")
+    )
     asked = story.asked_next(run)
     assert (asked["action"], asked["task"]) == (variant, "2")
     assert story.state("phase", "next_phase", "phase_iteration") == ("code-review", "all-code-review", 0)

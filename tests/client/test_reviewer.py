@@ -220,7 +220,7 @@ def test_a_list_option_swallows_the_prompt(claude_client: Any) -> None:
 def test_skipping_permissions_as_root(sandbox: bool, claude_client: Any, observe: Observe) -> None:
     client = claude_client()
     client.agent(repeat("Done."))
-    env = {"IS_SANDBOX": "1"} if sandbox else None
+    env = {"IS_SANDBOX": "1" if sandbox else ""}
     code, _ = reviewed(client, "--dangerously-skip-permissions", env=env, schema="")
     observe(f"--dangerously-skip-permissions as root{' with IS_SANDBOX=1' if sandbox else ''}", f"exit {code}")
     assert code == (0 if sandbox else 1)
@@ -238,7 +238,9 @@ def test_least_privilege(claude_client: Any, project: Any, version: Any, observe
     assert (code, allowed.exists(), refused.exists()) == (0, True, False)
 
 
-def test_write_refuses_a_file_that_was_not_read(claude_client: Any, project: Any, version: Any, observe: Observe) -> None:
+def test_write_refuses_a_file_that_was_not_read(
+    claude_client: Any, project: Any, version: Any, observe: Observe
+) -> None:
     (project.path / "x.md").write_text("old")
     client = claude_client()
     client.agent(tool("Write", file_path=project.path / "x.md", content="new"), "Done.")

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from .outputs import OUTPUTS, Output
 
 from pytest_taskie.client import repeat
 from pytest_taskie.client.runs import FEEDBACK, Run
 from pytest_taskie.judgement import judge
+
+from .outputs import OUTPUTS, Output
 
 pytestmark = pytest.mark.client
 
@@ -40,7 +41,11 @@ def test_output(
     tmp_path: Path,
     version: tuple[int, ...],
     observe: Callable[[str, object], None],
+    request: pytest.FixtureRequest,
 ) -> None:
+    if output.name == "lost block, exit 2" and version >= (2, 1, 213):
+        reason = "judge() follows the clients before 2.1.213, in which exit 2 does not count beside such an object"
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     command = printing(output, tmp_path, hook_file)
     client = claude_client(hooks={"Stop": command})
     client.agent("Done.", repeat("Done again."))

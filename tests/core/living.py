@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -14,8 +16,14 @@ def is_alive(number: int) -> bool:
 
 def noted(notes: Path) -> list[int]:
     """The numbers in a file of `offspring.py`."""
-    return [int(line) for line in notes.read_text().split()]
+    return [int(line) for line in notes.read_text().split()] if notes.exists() else []
 
 
 def survivors(notes: Path) -> list[int]:
     return [number for number in noted(notes) if is_alive(number)]
+
+
+def end_survivors(notes: Path) -> None:
+    """For the end of a test that failed: nothing it started may stay."""
+    for number in survivors(notes):
+        os.kill(number, signal.SIGKILL)

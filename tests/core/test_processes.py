@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from core.living import noted, survivors
+from core.living import end_survivors, noted, survivors
 from taskie import agent, processes
 
 ROOT = Path(__file__).parents[2]
@@ -22,9 +23,9 @@ KINDS = ["fork", "session", "daemon", "deaf-fork", "deaf-session", "deaf-daemon"
 class Family:
     """Runs `offspring.py` as an agent. Its time is over as soon as all its processes are there."""
 
-    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.notes = directory / "notes"
-        self._directory = directory
+    def __init__(self, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.notes = notes
+        self._directory = notes.parent
         self._monkeypatch = monkeypatch
 
     def run(self, ending: str, *kinds: str) -> agent.Outcome:
@@ -34,7 +35,7 @@ class Family:
             """Real time, until everybody is there; then the deadline has passed."""
 
             def monotonic(self) -> float:
-                there = family.notes.exists() and len(noted(family.notes)) > len(kinds)
+                there = len(noted(family.notes)) > len(kinds)
                 return time.monotonic() + (1000.0 if there else 0.0)
 
             sleep = staticmethod(time.sleep)
@@ -56,9 +57,16 @@ class Family:
 
 
 @pytest.fixture
-def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Family:
+def notes(tmp_path: Path) -> Iterator[Path]:
+    """Where every process notes its number."""
+    yield tmp_path / "notes"
+    end_survivors(tmp_path / "notes")
+
+
+@pytest.fixture
+def family(notes: Path, monkeypatch: pytest.MonkeyPatch) -> Family:
     monkeypatch.setattr(processes, "GRACE", 0.2)
-    return Family(tmp_path, monkeypatch)
+    return Family(notes, monkeypatch)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "bare-session"])
@@ -107,7 +115,7 @@ def test_others_are_left_alone(family: Family) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_signal_to_us_ends_the_family_first(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_to_us_ends_the_family_first(tmp_path: Path, notes: Path, number: signal.Signals) -> None:
     """The process that runs the agent gets a signal when all of the agent's processes are there."""
     script = (
         "import os, sys; sys.path.insert(0, sys.argv[1]); from taskie import agent, processes\n"
@@ -115,7 +123,6 @@ def test_a_signal_to_us_ends_the_family_first(tmp_path: Path, number: signal.Sig
         "try: agent.run(sys.argv[2:], cwd='/', env=dict(os.environ), stdout=2, stderr=2, seconds=500)\n"
         "except processes.Ended as ended: print('ended by', ended.number, flush=True)"
     )
-    notes = tmp_path / "notes"
     os.mkfifo(tmp_path / "ready")
     # The agent itself says when it is ready: it opens the FIFO once its children have noted themselves.
     program = f'{sys.executable} -I -S "$0" "$1" 0 session daemon deaf-fork; echo > "$2"; exec sleep 60'

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from core.living import noted, survivors
+from core.living import end_survivors, noted, survivors
 
 from faults.conftest import CheckedHook
 from pytest_taskie import FakeCli, HookResult, Plan, Project, assert_approved, assert_blocked
@@ -43,8 +44,10 @@ class Reviewer:
 
 
 @pytest.fixture
-def reviewer(project: Project) -> Reviewer:
-    return Reviewer(project)
+def reviewer(project: Project) -> Iterator[Reviewer]:
+    scripted = Reviewer(project)
+    yield scripted
+    end_survivors(scripted.notes)
 
 
 def failed(checked_hook: CheckedHook, why: str, env: dict[str, str] | None = None) -> HookResult:

@@ -6,7 +6,7 @@ import pytest
 
 
 @pytest.fixture
-def pytester(pytester: pytest.Pytester) -> pytest.Pytester:
-    """pytest's own, with this plugin loaded and no file of an earlier run in the way."""
-    pytester.plugins.append("pytest_taskie")
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """pytest's own, with this plugin loaded in every inner run, whether in this process or another."""
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_taskie")
     return pytester

@@ -115,14 +115,23 @@ def test_comparisons_say_field_by_field_what_differs(pytester: pytest.Pytester) 
             assert run_hook(command="echo text") == {"a": 2}
 
         def test_attribute(run_hook):
-            assert run_hook(command="echo text").decision == "block"
+            assert run_hook(command="echo text").blocked
 
         def test_other_comparisons_are_left_alone(state):
             assert state != {"phase": "a", "tdd": False, "extra": 1, "same": 2}
+
+        def test_comparisons_with_other_things_too(state):
+            assert state == "text"
+
+        class State:
+            pass
+
+        def test_and_a_class_of_the_same_name():
+            assert State() == {}
         """
     )
     outcome = pytester.runpytest("-p", "no:randomly", "-vv")
-    outcome.assert_outcomes(failed=8)
+    outcome.assert_outcomes(failed=10)
     outcome.stdout.fnmatch_lines(
         [
             "E *the state of plan test-plan is not as expected",
@@ -138,7 +147,7 @@ def test_comparisons_say_field_by_field_what_differs(pytester: pytest.Pytester) 
             "E *a: 1, expected 2",
             "E *command: *echo*",
             "E *the client reads: the stop is allowed: plain text on stdout",
-            "E *<HookResult: the stop is allowed: plain text on stdout*.decision",
+            "E *<HookResult: the stop is allowed: plain text on stdout*.blocked",
         ]
     )
     outcome.stdout.no_fnmatch_line("*same: 2,*expected*")

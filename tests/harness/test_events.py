@@ -83,6 +83,7 @@ def test_null_is_refused_except_where_the_client_sends_it(events: Events) -> Non
     assert events.pre_compact(custom_instructions="short")["custom_instructions"] == "short"
     with pytest.raises(TypeError, match="the client sends str"):
         events.pre_compact(custom_instructions=5)
+    assert events.build("PreToolUse", tool_input="no object")["tool_input"] == "no object"
     with pytest.raises(TypeError, match="the client sends int"):
         events.build("PostToolUse", duration_ms=True)
 

@@ -264,6 +264,17 @@ def test_past_the_timeout_nothing_survives(run_hook: RunHook, project: Project, 
     assert all(gone(pid) for pid in pids)
 
 
+def test_past_the_timeout_nothing_survives_where_there_is_no_proc(
+    run_hook: RunHook, project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if not shutil.which("ps"):
+        pytest.skip("no ps here")
+    monkeypatch.setattr("pytest_taskie.processes.PROC", tmp_path)
+    with pytest.raises(pytest.fail.Exception):
+        run_hook(command="sleep 61 & echo $! > pid; wait", timeout=1)
+    assert gone(int((project.path / "pid").read_text()))
+
+
 def test_an_interrupted_test_leaves_no_hook_behind(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
@@ -279,7 +290,8 @@ def test_an_interrupted_test_leaves_no_hook_behind(pytester: pytest.Pytester) ->
 
             threading.Thread(target=interrupt).start()
             try:
-                run_hook(command="echo $$ > pid; exec sleep 60")
+                # Once the hook has read its stdin, run_hook has nothing to do but to wait.
+                run_hook(command="cat > /dev/null; echo $$ > pid; exec sleep 60")
             finally:
                 print("HOOK", pid.read_text())
         """

@@ -55,6 +55,30 @@ def test_main_becomes_another_program(tmp_path: Path, monkeypatch: pytest.Monkey
     assert became == ["/some/program", ["/some/program", "x"]]
 
 
+@pytest.mark.parametrize(
+    ("name", "argv", "scripted", "printed"),
+    [
+        ("claude", ["-p", "x"], {"outputs": [1]}, "[1]\n"),
+        ("claude", ["-p", "x"], {"outputs": "as it is"}, "as it is"),
+        ("claude", ["-p", "x"], {"verdict": None}, "The review is written.\n"),
+        ("claude", ["-p", "--json-schema", "{}", "x"], {"verdict": "PASS"}, '{"verdict": "PASS"}\n'),
+        ("codex", ["exec", "-o", "last", "x"], {"says": "Good."}, "Good.\n"),
+        ("codex", ["exec", "x"], {"outputs": {"a": 1}}, '{"a": 1}\n'),
+    ],
+)
+def test_what_it_prints(tmp_path: Path, name: str, argv: list[str], scripted: dict[str, object], printed: str) -> None:
+    stand_in.script(str(tmp_path), [scripted])
+    reply = stand_in.answer(str(tmp_path), name, argv, "", {}, str(tmp_path))
+    assert (reply.stdout, reply.exit_code) == (printed, 0)
+    assert (tmp_path / "last").exists() == ("-o" in argv)
+
+
+def test_the_log_of_the_original_mock_gets_a_line_for_each_call(tmp_path: Path) -> None:
+    for word in ("one", "two"):
+        stand_in.answer(str(tmp_path), "claude", ["-p", word], "", {"MOCK_CLAUDE_LOG": "log"}, str(tmp_path))
+    assert (tmp_path / "log").read_text() == "-p one\n-p two\n"
+
+
 def test_a_wait_ends_with_the_scenario(tmp_path: Path) -> None:
     stand_in.script(str(tmp_path), [{"delay": 1000}])
     (tmp_path / "hold").touch()

@@ -17,7 +17,7 @@ from taskie.project import plugin_root
 
 ROOT = Path(plugin_root())
 HOOK = ROOT / "hooks" / "stop-hook.sh"
-OPEN = [HOOK, "--fail-open"]
+OPEN = [str(HOOK), "--fail-open"]
 SILENT = {"suppressOutput": True}
 
 
@@ -26,6 +26,11 @@ def interpreter(path: Path, script: str) -> Path:
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     return path
+
+
+def claiming(what: str, start: Path = ROOT / "hooks" / "stop_hook.py") -> str:
+    """A program that starts the hook after it has made Python believe something."""
+    return f"import os, sys, runpy; {what}; sys.argv = ['{start}']; runpy.run_path('{start}', run_name='__main__')"
 
 
 @pytest.fixture
@@ -108,9 +113,7 @@ class TestTheInterpreter:
         project.env["PATH"] = f"{shim.parent}{os.pathsep}{no_python}"
         assert_approved(run_hook(), "validated")
 
-    def test_is_never_one_of_the_project(
-        self, no_python: str, project: Project, plan: Plan, run_hook: RunHook
-    ) -> None:
+    def test_is_never_one_of_the_project(self, no_python: str, project: Project, plan: Plan, run_hook: RunHook) -> None:
         interpreter(project.path / "python3", "echo taken over")
         project.env["PATH"] = f".{os.pathsep}{os.pathsep}{no_python}"
         assert_approved(run_hook(), "Taskie found no Python")
@@ -124,19 +127,17 @@ class TestTheInterpreter:
         (project.path / "json.py").write_text("raise SystemExit('taken over')")
         assert_approved(run_hook(env={"PYTHONPATH": str(project.path)}), "validated")
 
-    def test_too_old_it_looks_for_another(self, plan: Plan, run_hook: RunHook, project: Project, tmp_path: Path) -> None:
+    def test_too_old_it_looks_for_another(
+        self, plan: Plan, run_hook: RunHook, project: Project, tmp_path: Path
+    ) -> None:
         """An interpreter that claims to be 3.8 finds the `python3.N` beside it."""
         fake = tmp_path / "old"
-        start = ROOT / "hooks" / "stop_hook.py"
-        claim = f"import sys, runpy; sys.version_info = (3, 8); sys.argv = ['{start}']; runpy.run_path('{start}', run_name='__main__')"
-        interpreter(fake / "python3", f'exec {sys.executable} -c "{claim}"')
+        interpreter(fake / "python3", f'exec {sys.executable} -c "{claiming("sys.version_info = (3, 8)")}"')
         interpreter(fake / "python3.12", f'exec {sys.executable} "$@"')
         assert_approved(run_hook(env={"PATH": f"{fake}{os.pathsep}{project.env['PATH']}"}), "validated")
 
     def test_too_old_and_alone_it_says_so(self, plan: Plan, run_hook: RunHook, no_python: str, tmp_path: Path) -> None:
-        start = ROOT / "hooks" / "stop_hook.py"
-        claim = f"import sys, runpy; sys.version_info = (3, 8); sys.argv = ['{start}']; runpy.run_path('{start}', run_name='__main__')"
-        old = interpreter(tmp_path / "old", f'exec {sys.executable} -c "{claim}"')
+        old = interpreter(tmp_path / "old", f'exec {sys.executable} -c "{claiming("sys.version_info = (3, 8)")}"')
         assert_approved(run_hook(env={"TASKIE_PYTHON": str(old)}), "needs Python 3.9 or newer")
 
 
@@ -171,7 +172,7 @@ class TestThePlugin:
             shutil.copytree(ROOT / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
         start = home / "hooks" / "stop_hook.py"
         # As root everything is writable, so the question itself is answered with no.
-        claim = f"import os, sys, runpy; os.access = lambda *a: False; sys.argv = ['{start}']; sys.dont_write_bytecode = False; runpy.run_path('{start}', run_name='__main__')"
+        claim = claiming("os.access = lambda *a: False; sys.dont_write_bytecode = False", start)
         python = interpreter(tmp_path / "python3", f'exec {sys.executable} -I -S -c "{claim}"')
         data = tmp_path / "data"
         command = [home / "hooks" / "stop-hook.sh"]

@@ -44,14 +44,14 @@ def decide(tmp_path: Path, *, active: bool = False) -> Decision:
     return stop.decide(event, {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}, time.monotonic() + 9)
 
 
-def test_the_first_block_ends_the_search_and_no_message_is_lost(
-    engines: Callable[..., None], tmp_path: Path
-) -> None:
+def test_the_first_block_ends_the_search_and_no_message_is_lost(engines: Callable[..., None], tmp_path: Path) -> None:
     def unreachable(*_: object) -> Decision:
         raise AssertionError("asked although another engine has blocked")
 
     engines(
-        lambda *_: Decision(message="one"), lambda *_: Decision(reason="stay", message="two", warnings=("w",)), unreachable
+        lambda *_: Decision(message="one"),
+        lambda *_: Decision(reason="stay", message="two", warnings=("w",)),
+        unreachable,
     )
     assert decide(tmp_path) == Decision(reason="stay", message="one\ntwo", warnings=("w",))
 
@@ -72,7 +72,7 @@ def test_progress_is_passed_on(engines: Callable[..., None], tmp_path: Path) -> 
 
 
 def test_an_error_stops_neither_the_others_nor_the_stop(
-    engines: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    engines: Callable[..., None], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object) -> Decision:
         raise RuntimeError("unforeseen")
@@ -81,13 +81,11 @@ def test_an_error_stops_neither_the_others_nor_the_stop(
     said = decide(tmp_path)
     assert said.reason == "stay"
     assert "RuntimeError: unforeseen" in said.warnings[0]
-    assert "Traceback" in capsys.readouterr().err
+    assert "Traceback" in capfd.readouterr().err
     assert "unforeseen" in (tmp_path / "cache" / "taskie" / "hook.log").read_text()
 
 
-def test_an_error_is_said_also_where_no_log_can_be_written(
-    engines: Callable[..., None], tmp_path: Path
-) -> None:
+def test_an_error_is_said_also_where_no_log_can_be_written(engines: Callable[..., None], tmp_path: Path) -> None:
     def broken(*_: object) -> Decision:
         raise RuntimeError("unforeseen")
 

@@ -171,7 +171,10 @@ class TestD5NoReview:
     @pytest.mark.parametrize(
         ("fields", "said"),
         [
-            ({"next_phase": "code-review", "current_task": "7"}, "Task file not found: .taskie/plans/test-plan/task-7.md"),
+            (
+                {"next_phase": "code-review", "current_task": "7"},
+                "Task file not found: .taskie/plans/test-plan/task-7.md",
+            ),
             ({"next_phase": "code-review", "current_task": None}, "Task file not found: current_task is null"),
             ({"next_phase": "tasks-review"}, "No task files found"),
             ({"next_phase": "all-code-review"}, "No task files found"),
@@ -248,9 +251,7 @@ class TestD10TheForgottenState:
         assert_approved(run_hook(), "validated")
         assert not fake_claude.calls
 
-    def test_a_failure_or_the_limit_leaves_the_state(
-        self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook
-    ) -> None:
+    def test_a_failure_or_the_limit_leaves_the_state(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
         before = plan.state.write(phase="plan-review", next_phase="post-plan-review", phase_iteration=1)
         plan.write("plan-review-1.md", "# Review")
         plan.write("plan-post-review-1.md", "# Fixed")
@@ -275,7 +276,14 @@ class TestD11NoReviewsAtAll:
         ],
     )
     def test_the_same_targets(
-        self, phase: str, tdd: bool, statuses: list[str], leads_to: str, plan: Plan, fake_claude: FakeCli, run_hook: RunHook
+        self,
+        phase: str,
+        tdd: bool,
+        statuses: list[str],
+        leads_to: str,
+        plan: Plan,
+        fake_claude: FakeCli,
+        run_hook: RunHook,
     ) -> None:
         plan.tasks({str(number): status for number, status in enumerate(statuses, 1)})
         plan.state.write(next_phase=phase, max_reviews=0, phase_iteration=None, current_task="1", tdd=tdd)
@@ -317,7 +325,9 @@ class TestD15WhereTheAgentIs:
         result = run_hook(events.stop(cwd=str(elsewhere)), cwd=elsewhere, env={"CLAUDE_PROJECT_DIR": str(project.path)})
         assert_approved(result, "validated")
 
-    def test_outside_a_repository_not_upwards(self, plan: Plan, project: Project, run_hook: RunHook, events: Events) -> None:
+    def test_outside_a_repository_not_upwards(
+        self, plan: Plan, project: Project, run_hook: RunHook, events: Events
+    ) -> None:
         below = project.path / "src"
         below.mkdir()
         result = run_hook(events.stop(cwd=str(below)), cwd=below, env={"CLAUDE_PROJECT_DIR": str(below)})

@@ -18,7 +18,16 @@ from taskie.plans.tasks import Task, parse_tasks, pending_besides, task_files
 
 pytestmark = pytest.mark.state
 
-ALL = {"max_reviews", "current_task", "phase", "phase_iteration", "next_phase", "review_model", "consecutive_clean", "tdd"}
+ALL = {
+    "max_reviews",
+    "current_task",
+    "phase",
+    "phase_iteration",
+    "next_phase",
+    "review_model",
+    "consecutive_clean",
+    "tdd",
+}
 
 
 class TestD7WhatTheStateMayHold:
@@ -41,7 +50,13 @@ class TestD7WhatTheStateMayHold:
     def test_null_is_missing_and_takes_the_default(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
         plan.state.write(max_reviews=None, review_model=None, consecutive_clean=None, tdd=None, phase_iteration=None)
         assert_blocked(run_hook())
-        expected = {"max_reviews": 8, "review_model": "sonnet", "consecutive_clean": 0, "tdd": False, "phase_iteration": 1}
+        expected = {
+            "max_reviews": 8,
+            "review_model": "sonnet",
+            "consecutive_clean": 0,
+            "tdd": False,
+            "phase_iteration": 1,
+        }
         assert {**plan.state.read(), **expected} == plan.state.read()
         assert fake_claude.calls[0].model == "opus"
 
@@ -158,7 +173,10 @@ class TestD12TheTable:
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
-            ("| Id | Status | What |\n|---|---|---|\n| 1 | done | x |\n| 2 | pending | y |", [("1", "done"), ("2", "pending")]),
+            (
+                "| Id | Status | What |\n|---|---|---|\n| 1 | done | x |\n| 2 | pending | y |",
+                [("1", "done"), ("2", "pending")],
+            ),
             ("| What | STATUS | ID |\n|---|---|---|\n| x | Pending | 3 |", [("3", "Pending")]),
             ("| Nr | State |\n|---|---|\n| 1 | pending |", [("1", "pending")]),
             ("| 1 | done |\n| 2 | pending |", [("1", "done"), ("2", "pending")]),
@@ -207,7 +225,12 @@ class TestD13TwoSessions:
 
     @pytest.mark.parametrize(
         ("edit", "wins"),
-        [({"next_phase": None}, True), ({"current_task": "2"}, True), ({"max_reviews": 3}, False), ({"mine": 1}, False)],
+        [
+            ({"next_phase": None}, True),
+            ({"current_task": "2"}, True),
+            ({"max_reviews": 3}, False),
+            ({"mine": 1}, False),
+        ],
     )
     def test_an_edit_during_the_review(
         self, edit: dict[str, Any], wins: bool, plan: Plan, fake_claude: FakeCli, run_hook: RunHook

@@ -1,0 +1,202 @@
+"""`taskie doctor`: what stands in the hook's way here, each with its remedy. Judges facts; gathers none."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from taskie.cli import CommandError
+from taskie.protocol import shown
+from taskie.setup import places, probes, settings
+from taskie.setup.probes import Facts, Source
+from taskie.stop import BUDGET
+
+Level = Literal["ok", "warning", "error"]
+DEFAULT_TIMEOUT = 600  # the client's, for a hook that names none
+MARGIN = 30  # what the hook needs beside a review, to write and to clean up
+TOO_OLD = (1, 0, 120)  # the newest that is known to refuse --json-schema
+NEW_ENOUGH = (2, 0, 60)  # the oldest that is known to take it
+_COLOURS: dict[Level, str] = {"ok": "\033[32m", "warning": "\033[33m", "error": "\033[31m"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. An error: the hook cannot work until it is mended."""
+
+    level: Level
+    about: str
+    text: str
+    remedy: str | None = None
+
+
+def main(*, as_json: bool) -> int:
+    """Print the findings; 1 if the hook cannot work."""
+    try:
+        facts = probes.look(places.here(), os.environ)
+    except OSError as error:
+        raise CommandError(f"the temporary folder cannot be used ({error}). Set TMPDIR to another.") from None
+    findings = list(judge(facts))
+    failed = [finding for finding in findings if finding.level == "error"]
+    if as_json:
+        print(json.dumps({"ok": not failed, "findings": [asdict(finding) for finding in findings]}, indent=2))
+    else:
+        for finding in findings:
+            print(f"{_coloured(finding.level)}  {finding.about:<8}  {shown(finding.text, 999)}")
+            if finding.remedy:
+                print(f"{'':19}-> {shown(finding.remedy, 999)}")
+        print(f"The hook cannot work here: {len(failed)} to mend." if failed else "The hook can work here.")
+    return 1 if failed else 0
+
+
+def _coloured(level: Level) -> str:
+    word = f"{level:<7}"
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return word
+    return f"{_COLOURS[level]}{word}\033[0m"
+
+
+def judge(facts: Facts) -> Iterator[Finding]:
+    """Every finding, in the order in which a person would look."""
+    yield Finding("ok", "python", f"taskie runs on Python {facts.python}")
+    yield from _hook(facts)
+    yield from _installation(facts)
+    yield from _disabled(facts)
+    yield from _client(facts)
+    yield from _permissions(facts)
+    yield from _timeouts(facts)
+    for warning in facts.config.warnings:
+        yield Finding("warning", "config", warning, "correct it; until then the default holds")
+
+
+def _hook(facts: Facts) -> Iterator[Finding]:
+    hook = facts.hook
+    remedy = "install Taskie again" if hook.python else "install Python 3.9 or newer, or set TASKIE_PYTHON to one"
+    if hook.problem in ("is not there", "is not executable"):
+        remedy = f"chmod +x {hook.path}" if hook.problem == "is not executable" else "install Taskie again"
+    if hook.problem:
+        yield Finding("error", "hook", f"{hook.path} {hook.problem}", remedy)
+    else:
+        yield Finding("ok", "hook", f"{hook.path} answers, on Python {hook.python_version} ({hook.python})")
+    if facts.env.get("TASKIE_HOOK_SKIP"):
+        text = "TASKIE_HOOK_SKIP is set: the hook lets every stop pass"
+        yield Finding("error", "hook", text, "unset TASKIE_HOOK_SKIP, and start the client from such a shell")
+
+
+def _installation(facts: Facts) -> Iterator[Finding]:
+    plugin = _plugin(facts)
+    installed = [(source, handler) for source in facts.sources for handler in settings.handlers(source.says)]
+    claude = [(source, handler) for source, handler in installed if source.kind != "codex"]
+    for source in facts.sources:
+        if source.problem:
+            yield Finding("warning", "settings", source.problem, "correct it: the client ignores such a file")
+    if plugin:
+        yield Finding("ok", "settings", f"the plugin {plugin[0]} is enabled in {plugin[1].path}")
+    works = plugin or any(_unusable(handler) is None for _, handler in installed)
+    for source, handler in installed:
+        yield from _entry(source, handler, "warning" if works else "error")
+    scripts = {settings.script_of(handler) for _, handler in claude}
+    if len(scripts) + bool(plugin) > 1:
+        text = f"the hook runs {len(scripts) + bool(plugin)} times at every stop"
+        yield Finding("warning", "settings", text, "keep one: `taskie uninstall` or `claude plugin uninstall taskie`")
+    if not plugin and not installed:
+        text = "the hook is installed nowhere: neither in your settings nor in this project's, nor as a plugin"
+        remedy = "taskie install, or the plugin (a `claude --plugin-dir` is not visible here)"
+        yield Finding("error", "settings", text, remedy)
+    elif claude and not plugin and facts.cwd != facts.root and not any(s.kind == "user" for s, _ in claude):
+        text = f"the client reads this project's settings only if it is started in {facts.root}, not below it"
+        yield Finding("warning", "settings", text, f"start it in {facts.root}, or `taskie install --user`")
+
+
+def _unusable(handler: Any) -> str | None:
+    script = settings.script_of(handler) or ""
+    return None if script.startswith("$") else probes.runnable(script)
+
+
+def _entry(source: Source, handler: Any, level: Level) -> Iterator[Finding]:
+    script = settings.script_of(handler)
+    problem = _unusable(handler)
+    if problem:
+        scope = "--user" if source.kind == "user" else "--project"
+        remedy = f"taskie install {'--client codex' if source.kind == 'codex' else scope}"
+        yield Finding(level, "settings", f"{source.path} names {script}, which {problem}", remedy)
+    elif source.kind == "codex":
+        text = f"the hook is installed for Codex in {source.path}"
+        yield Finding("ok", "settings", text, "Codex skips it until you have trusted it: /hooks in `codex`")
+    else:
+        yield Finding("ok", "settings", f"the hook is installed in {source.path}")
+
+
+def _plugin(facts: Facts) -> tuple[str, Source] | None:
+    found = None
+    for source in facts.sources:
+        says = settings.enabled_plugin(source.says)
+        if says:
+            found = (says[0], source) if says[1] else None
+    return found
+
+
+def _disabled(facts: Facts) -> Iterator[Finding]:
+    saying = [source for source in facts.sources if source.kind != "codex" and "disableAllHooks" in source.says]
+    if saying and saying[-1].says["disableAllHooks"] is True:
+        text = f"disableAllHooks is true in {saying[-1].path}: no hook runs at all"
+        yield Finding("error", "settings", text, "remove it, or set it to false")
+    for source in facts.sources:
+        if source.kind == "managed" and source.says.get("allowManagedHooksOnly") is True:
+            text = f"allowManagedHooksOnly is true in {source.path}: only hooks of your organisation run"
+            yield Finding("error", "settings", text, "ask those who manage this machine to add Taskie's hook")
+
+
+def _client(facts: Facts) -> Iterator[Finding]:
+    client = facts.client
+    name = shown(client.name)
+    if client.path is None:
+        remedy = "install Claude Code, or set review.command in your own config.toml"
+        yield Finding("error", "client", f"{name}, which reviews, is not on PATH", remedy)
+    elif client.problem:
+        yield Finding(
+            "error", "client", f"`{client.path} --version` {client.problem}", "mend the client's installation"
+        )
+    elif client.version is None:
+        yield Finding("ok", "client", f"{client.path} reviews; its version is not known")
+    else:
+        text = f"{client.path} is version {client.version}"
+        numbers = tuple(int(part) for part in client.version.split("."))
+        if numbers <= TOO_OLD:
+            text += ", which is too old to review: it does not know --json-schema"
+            yield Finding("error", "client", text, "claude update")
+        elif numbers < NEW_ENOUGH:
+            text += "; whether it knows --json-schema, which reviews need, is not known"
+            yield Finding("warning", "client", text, "claude update")
+        else:
+            yield Finding("ok", "client", text)
+
+
+def _permissions(facts: Facts) -> Iterator[Finding]:
+    if facts.is_root and facts.config.review_permissions == "skip" and facts.env.get("IS_SANDBOX") != "1":
+        text = "you are root, and the client refuses to review without asking for permissions as root"
+        remedy = 'set review.permissions = "scoped", or IS_SANDBOX=1 if this is a container'
+        yield Finding("error", "root", text, remedy)
+
+
+def _timeouts(facts: Facts) -> Iterator[Finding]:
+    review = facts.config.review_timeout
+    if review > BUDGET:
+        text = f"review.timeout is {review:g} s, but the hook ends after {BUDGET:g} s whatever it is"
+        yield Finding("warning", "timeout", text, f"set review.timeout to {BUDGET:g} or less")
+    needed = min(review, BUDGET) + MARGIN
+    named = [(s.path, h.get("timeout", DEFAULT_TIMEOUT)) for s in facts.sources for h in settings.handlers(s.says)]
+    plugin = _plugin(facts)
+    if plugin:
+        named.append((f"the plugin {plugin[0]}", facts.plugin_timeout or DEFAULT_TIMEOUT))
+    for where, timeout in named:
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+            text = f"the hook's timeout in {where} is no number: {shown(json.dumps(timeout))}"
+            yield Finding("warning", "timeout", text, "taskie install")
+        elif timeout < needed:
+            text = f"the client ends the hook after {timeout:g} s ({where}), a review may take {review:g} s: it is lost"
+            remedy = f"set review.timeout to {max(timeout - MARGIN, 1):g}, or the hook's timeout to {needed:g}"
+            yield Finding("warning", "timeout", text, remedy)

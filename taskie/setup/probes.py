@@ -1,0 +1,193 @@
+"""What is there: the facts that `taskie doctor` judges. Reads files and runs three programs, changes nothing.
+
+It runs `claude --version` and our own hook; never a program that a project's settings name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from taskie import agent, config
+from taskie.protocol import shown
+from taskie.setup import editing, places, settings
+from taskie.store import StoreError
+
+SECONDS = 20.0
+# In the place of our own: stop-hook.sh starts it with the interpreter that it chooses.
+_TELL = "import sys; sys.stdout.write('%s\\n%d.%d.%d\\n' % ((sys.executable,) + tuple(sys.version_info[:3])))"
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One settings file: `says` is what is in it, `problem` why it cannot be read; neither if there is none."""
+
+    kind: str
+    path: str
+    says: Mapping[str, Any] = field(default_factory=dict)
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Client:
+    """The program that reviews."""
+
+    name: str
+    path: str | None
+    version: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Hook:
+    """Our own hook: what stands in its way, and the interpreter that it picks."""
+
+    path: str
+    problem: str | None = None
+    python: str | None = None
+    python_version: str | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that is judged."""
+
+    python: str
+    cwd: str
+    root: str
+    sources: Sequence[Source]
+    hook: Hook
+    plugin_timeout: object
+    client: Client
+    config: config.Config
+    is_root: bool
+    env: Mapping[str, str]
+
+
+def look(cwd: str, env: Mapping[str, str]) -> Facts:
+    """The facts of this machine and this project."""
+    root = places.root(cwd)
+    found = config.load(root, env)
+    return Facts(
+        python=f"{platform.python_version()} ({sys.executable})",
+        cwd=os.path.realpath(cwd),
+        root=root,
+        sources=[_source(kind, path) for kind, path in _files(cwd, env)],
+        hook=_hook(env),
+        plugin_timeout=_plugin_timeout(),
+        client=_client(found.review_command, env),
+        config=found,
+        is_root=os.geteuid() == 0,
+        env=env,
+    )
+
+
+def runnable(path: str) -> str | None:
+    """Why this script cannot be run, None if it can."""
+    if not os.path.isfile(path):
+        return "is not there"
+    return None if os.access(path, os.X_OK) else "is not executable"
+
+
+def _files(cwd: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
+    """In the client's order: what comes later wins."""
+    project = places.settings_file("claude", "project", cwd, env)
+    user = places.settings_file("claude", "user", cwd, env)
+    found = [("user", user)]
+    if os.path.realpath(project) != os.path.realpath(user):
+        found.append(("project", project))
+    found.append(("local", os.path.join(os.path.dirname(project), "settings.local.json")))
+    found.append(("managed", places.MANAGED))
+    return found + [("codex", places.settings_file("codex", scope, cwd, env)) for scope in ("user", "project")]
+
+
+def _source(kind: str, path: str) -> Source:
+    try:
+        return Source(kind, path, settings.load(editing.read(path) or ""))
+    except settings.Refused as error:
+        return Source(kind, path, problem=f"{path} {error}")
+    except StoreError as error:
+        return Source(kind, path, problem=f"{os.path.dirname(path)}: {error}")
+
+
+def _plugin_timeout() -> object:
+    try:
+        with open(os.path.join(os.path.dirname(places.script()), "hooks.json"), encoding="utf-8") as file:
+            return json.load(file)["hooks"]["Stop"][0]["hooks"][0].get("timeout")
+    except (OSError, ValueError, LookupError, AttributeError):
+        return None
+
+
+def _hook(env: Mapping[str, str]) -> Hook:
+    script = places.script()
+    problem = runnable(script)
+    if problem:
+        return Hook(script, problem)
+    clean = {k: v for k, v in env.items() if k not in ("TASKIE_HOOK_SKIP", "CLAUDE_PROJECT_DIR")}
+    with tempfile.TemporaryDirectory() as folder:
+        # A repository of its own: whatever lies above the temporary directory is no part of this.
+        os.mkdir(os.path.join(folder, ".git"))
+        copy = os.path.join(folder, "stop-hook.sh")
+        with open(script, "rb") as source, open(copy, "wb") as target:
+            target.write(source.read())
+        with open(os.path.join(folder, "stop_hook.py"), "w", encoding="utf-8") as file:
+            file.write(_TELL)
+        told = _run(["/bin/sh", copy, settings.SWITCH], folder, clean)
+        lines = told.splitlines() if told and not told.startswith("{") else []
+        python, version = (lines[0], lines[1]) if len(lines) == 2 else (None, None)
+        return Hook(script, _answer(_run([script, settings.SWITCH], folder, clean)), python, version)
+
+
+def _answer(said: str | None) -> str | None:
+    """What is wrong with the hook's answer to a stop in an empty project."""
+    if said is None:
+        return f"did not end within {SECONDS:g} seconds, or could not be started"
+    try:
+        answer = json.loads(said)
+    except ValueError:
+        return f"answers {shown(said.strip())!r}, which is no JSON"
+    if answer == {"suppressOutput": True}:
+        return None
+    return f"answers: {shown(str(answer.get('systemMessage', answer) if isinstance(answer, dict) else answer), 300)}"
+
+
+def _run(command: list[str], folder: str, env: Mapping[str, str]) -> str | None:
+    event = json.dumps({"cwd": folder, "hook_event_name": "Stop", "stop_hook_active": False})
+    try:
+        done = subprocess.run(
+            command, input=event.encode(), cwd=folder, env=dict(env), capture_output=True, timeout=SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _client(command: Sequence[str], env: Mapping[str, str]) -> Client:
+    name = command[0]
+    path = agent.find_program(name, env.get("PATH", ""))
+    if path is None or os.path.basename(name) != "claude":
+        return Client(name, path)  # another program may take --version for a prompt
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryDirectory() as folder:
+        ended = agent.run(
+            [path, *command[1:], "--version"],
+            cwd=folder,
+            env=env,
+            stdout=out.fileno(),
+            stderr=err.fileno(),
+            seconds=SECONDS,
+        )
+        out.seek(0)
+        said = out.read(1000).decode("utf-8", "replace").strip()
+    if ended.problem or ended.exit_code:
+        return Client(name, path, problem=ended.problem or f"exited with code {ended.exit_code}")
+    version = _VERSION.search(said)
+    return Client(name, path, version[0] if version else None)

@@ -1,0 +1,169 @@
+"""`taskie install` into the real clients: there the hook fires, after `taskie uninstall` it does not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from pytest_taskie import Plan, Project
+from taskie.project import plugin_root
+
+pytestmark = pytest.mark.client
+
+ROOT = Path(plugin_root())
+Client = Callable[..., Any]
+Taskie = Callable[..., str]
+# The hook's own words about a plan that has lost its plan.md.
+BLOCK = "Missing required file: plan.md"
+
+
+@pytest.fixture
+def plan(plan: Plan) -> Plan:
+    """A plan that the hook blocks on by itself, without a review."""
+    plan.remove("plan.md")
+    return plan
+
+
+@pytest.fixture(params=["plain", "a path with a blank"])
+def taskie(request: pytest.FixtureRequest, project: Project, tmp_path: Path) -> Taskie:
+    """The command, of this repository or of a copy elsewhere; it must succeed."""
+    place = ROOT
+    if request.param != "plain":
+        place = tmp_path / "it's a copy"
+        for name in ("taskie", "hooks", "codex", "actions"):
+            shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run(*words: str, env: Mapping[str, str] | None = None) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "taskie", *words],
+            cwd=project.path,
+            env={**project.env, "PYTHONPATH": str(place), **(env or {})},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def feedback(client: Any) -> list[str]:
+    """What the model is told when it stops, if anything."""
+    client.agent("Done.", "Still done.", when="go on")
+    return list(client.prompt("go on").feedback)
+
+
+def not_blocked(client: Any) -> bool:
+    client.agent("Done.", when="and now")
+    return list(client.prompt("and now").feedback) == []
+
+
+@pytest.mark.parametrize("scope", ["--project", "--user"])
+def test_claude_fires_the_hook(scope: str, taskie: Taskie, claude_client: Client, plan: Plan, project: Project) -> None:
+    settings = (project.path if scope == "--project" else project.home) / ".claude" / "settings.json"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text('{"env": {"A": "b"}}\n')
+    taskie("install", scope)
+    client = claude_client()
+    (said,) = feedback(client)
+    assert BLOCK in said
+    taskie("uninstall", scope)
+    assert not_blocked(client)
+    assert json.loads(settings.read_text())["env"] == {"A": "b"}
+
+
+def test_claude_with_a_configuration_elsewhere(
+    taskie: Taskie, claude_client: Client, plan: Plan, project: Project
+) -> None:
+    elsewhere = {"CLAUDE_CONFIG_DIR": str(project.home / "else where")}
+    taskie("install", "--user", env=elsewhere)
+    client = claude_client(env=elsewhere)
+    (said,) = feedback(client)
+    assert BLOCK in said
+    taskie("uninstall", "--user", env=elsewhere)
+    assert not_blocked(client)
+
+
+@pytest.mark.parametrize("taskie", ["plain"], indirect=True)
+def test_claude_reads_what_was_there_before_us(
+    taskie: Taskie, claude_client: Client, plan: Plan, project: Project, version: tuple[int, ...]
+) -> None:
+    """Another hook for the same event, a byte order mark (which clients before 2.1 cannot read): both stay."""
+    mark = project.path / "other-hook-ran"
+    other = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": f"touch {mark}"}]}]}}
+    settings = project.path / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(("\ufeff" if version >= (2, 1) else "") + json.dumps(other))
+    taskie("install")
+    (said,) = feedback(claude_client())
+    assert BLOCK in said
+    assert mark.exists()
+
+
+@pytest.mark.parametrize("taskie", ["plain"], indirect=True)
+def test_claude_reads_the_projects_settings_where_it_is_started(
+    taskie: Taskie, claude_client: Client, plan: Plan, project: Project
+) -> None:
+    """Not below: this is what `taskie install` and `taskie doctor` tell the person."""
+    project.git()
+    below = project.path / "src"
+    below.mkdir()
+    taskie("install")
+    client = claude_client()
+    client.agent("Done.")
+    assert list(client.prompt("go on", cwd=below).feedback) == []
+
+
+@pytest.fixture
+def codex_home(project: Project) -> Path:
+    """A home for Codex whose hooks are what `taskie install` makes of them: the client writes its own elsewhere."""
+    home = project.home / "codex home"
+    home.mkdir()
+    (home / "config.toml").symlink_to(project.home / ".codex" / "config.toml")
+    return home
+
+
+@pytest.mark.parametrize("scope", ["--user", "--project"])
+def test_codex_fires_the_hook(
+    scope: str, taskie: Taskie, codex_client: Client, codex_home: Path, plan: Plan, project: Project
+) -> None:
+    elsewhere = {"CODEX_HOME": str(codex_home)}
+    assert "open /hooks and trust" in taskie("install", "--client", "codex", scope, env=elsewhere)
+    client = codex_client(env=elsewhere)
+    (said,) = feedback(client)
+    assert BLOCK in said
+    taskie("uninstall", "--client", "codex", scope, env=elsewhere)
+    assert not_blocked(client)
+
+
+@pytest.mark.parametrize("taskie", ["plain"], indirect=True)
+def test_codex_skips_the_hook_until_it_is_trusted(
+    taskie: Taskie, codex_client: Client, codex_home: Path, plan: Plan
+) -> None:
+    elsewhere = {"CODEX_HOME": str(codex_home)}
+    taskie("install", "--client", "codex", env=elsewhere)
+    assert not_blocked(codex_client(env=elsewhere, trust_hooks=False))
+
+
+@pytest.mark.parametrize("scope", ["--user", "--project"])
+def test_codex_knows_the_commands(scope: str, taskie: Taskie, codex_client: Client, codex_home: Path) -> None:
+    elsewhere = {"CODEX_HOME": str(codex_home)}
+    taskie("install", "--client", "codex", scope, env=elsewhere)
+    client = codex_client(env=elsewhere)
+    client.agent("Understood.", when="a garden")
+    told = json.dumps(client.prompt("$taskie-new-plan a garden").requests[0].body)
+    assert "actions/new-plan.md" in told
+    assert "what follows $taskie-new-plan in their message" in told
+    assert "TASKIE_ROOT" not in told
+    client.agent("Hello.", when="hello")
+    unasked = json.dumps(client.prompt("hello").requests[0].body)
+    assert "taskie-new-plan" not in unasked, "the person calls the commands, the model does not choose them"

@@ -1,0 +1,147 @@
+"""The scripted API over HTTP, without a client: what goes over the wire."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+
+from pytest_taskie.client import api_error, delay, repeat, tool
+from pytest_taskie.client.responses import RESPONSES
+from pytest_taskie.client.script import Script
+from pytest_taskie.client.server import MESSAGES, ScriptedServer
+
+
+class Api:
+    """A running server, and one request at a time."""
+
+    def __init__(self, server: ScriptedServer, port: int) -> None:
+        self.server = server
+        self.port = port
+
+    def post(self, body: Any, path: str = "/v1/messages?beta=true", method: str = "POST") -> tuple[int, str]:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.request(method, path, body if isinstance(body, bytes) else json.dumps(body))
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def ask(self, **body: Any) -> tuple[int, str]:
+        message = {"model": "m", "tools": [{"name": "Bash"}], "messages": [{"role": "user", "content": "go"}]}
+        return self.post({**message, **body})
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+@pytest.fixture
+def api(script: Script) -> Iterator[Api]:
+    server = ScriptedServer(script, {**MESSAGES, **RESPONSES})
+    with socket.create_server(("127.0.0.1", 0)) as listener, server.serve(listener):
+        yield Api(server, listener.getsockname()[1])
+
+
+def events(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line[6:]) for line in text.split("\n") if line.startswith("data: ")]
+
+
+def test_plain_json(api: Api, script: Script) -> None:
+    script.add([["Look:", tool("Bash", command="ls")]])
+    status, text = api.ask()
+    answer = json.loads(text)
+    assert status == 200
+    assert answer["stop_reason"] == "tool_use"
+    assert [block["type"] for block in answer["content"]] == ["text", "tool_use"]
+    assert answer["content"][1]["input"] == {"command": "ls"}
+
+
+def test_server_sent_events(api: Api, script: Script) -> None:
+    script.add([["Look:", tool("Bash", command="ls")]])
+    _, text = api.ask(stream=True)
+    block = ["content_block_start", "content_block_delta", "content_block_stop"]
+    names = [event["type"] for event in events(text)]
+    assert names == ["message_start", *block, *block, "message_delta", "message_stop"]
+    deltas = [event["delta"] for event in events(text) if event["type"] == "content_block_delta"]
+    assert deltas[0] == {"type": "text_delta", "text": "Look:"}
+    assert json.loads(deltas[1]["partial_json"]) == {"command": "ls"}
+
+
+def test_responses(api: Api, script: Script) -> None:
+    script.add([tool("exec_command", cmd="ls"), "Done."])
+    body = {"model": "m", "tools": [{"name": "exec_command"}], "input": "go", "stream": True}
+    _, text = api.post(body, "/v1/responses")
+    assert [event["type"] for event in events(text)] == [
+        "response.created",
+        "response.output_item.done",
+        "response.completed",
+    ]
+    assert events(text)[1]["item"]["name"] == "exec_command"
+    _, text = api.post({**body, "stream": False}, "/v1/responses")
+    assert json.loads(text)["output"][0]["content"][0]["text"] == "Done."
+
+
+def test_errors_have_the_apis_shape(api: Api, script: Script) -> None:
+    script.add([api_error(529, "too much")])
+    status, text = api.ask()
+    assert status == 529
+    assert json.loads(text)["error"] == {"type": "overloaded_error", "message": "too much"}
+
+
+def test_delay(api: Api, script: Script) -> None:
+    script.add([delay(0.2, "late")])
+    before = time.monotonic()
+    _, text = api.ask()
+    assert time.monotonic() - before >= 0.2
+    assert "late" in text
+
+
+def test_a_delay_does_not_outlast_the_server(script: Script) -> None:
+    """Closing waits for the answer under way, which gives up its delay."""
+    script.add([delay(60, "never")])
+    server = ScriptedServer(script, MESSAGES)
+    before = time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as listener, server.serve(listener):
+        connection = HTTPConnection("127.0.0.1", listener.getsockname()[1], timeout=10)
+        connection.request("POST", "/v1/messages", '{"tools":[{"name":"Bash"}],"messages":[]}')
+        while not script.requests:
+            time.sleep(0.01)
+    connection.close()
+    assert time.monotonic() - before < 20
+
+
+def test_other_paths(api: Api, script: Script) -> None:
+    assert api.post(b"", "/", "HEAD") == (200, "")
+    assert api.post(b"", "/v1/models", "GET")[0] == 404
+    assert api.post({}, "/v1/other")[0] == 404
+    assert api.post({}, "/v1/messages/count_tokens")[1] == '{"input_tokens": 1}'
+    assert api.post([], "/v1/messages")[0] == 400
+    assert script.requests == []
+
+
+def test_a_function_that_fails_is_a_failure_of_the_test(api: Api, script: Script) -> None:
+    def wrong(request: Any) -> str:
+        raise RuntimeError("the test's own mistake")
+
+    script.add([wrong])
+    assert api.ask()[0] == 400
+    assert "the test's own mistake" in api.server.failures[0]
+
+
+def test_several_at_once(api: Api, script: Script) -> None:
+    import threading
+
+    script.add([repeat("x")])
+    threads = [threading.Thread(target=api.ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(script.requests) == 8

@@ -1,0 +1,458 @@
+"""`taskie doctor`: each finding with its remedy, and exit 1 exactly if the hook cannot work."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_taskie import Project
+from setup.conftest import Taskie
+from taskie.config import Config
+from taskie.project import plugin_root
+from taskie.setup import doctor, install, places, probes
+from taskie.setup.doctor import Finding, judge
+from taskie.setup.probes import Client, Facts, Hook, Source
+
+SCRIPT = places.script()
+
+
+def handler(**fields: Any) -> dict[str, Any]:
+    return {"type": "command", "command": f"exec {SCRIPT} --fail-open", "timeout": 600, **fields}
+
+
+def source(kind: str = "user", *, problem: str | None = None, hook: Any = None, **says: Any) -> Source:
+    if hook is not None:
+        says["hooks"] = {"Stop": [{"hooks": [hook]}]}
+    return Source(kind, f"/{kind}/settings.json", says, problem)
+
+
+GOOD = Facts(
+    python="3.12.1 (/usr/bin/python3)",
+    cwd="/project",
+    root="/project",
+    sources=[source(hook=handler())],
+    hook=Hook(SCRIPT, None, "/usr/bin/python3", "3.12.1"),
+    plugin_timeout=600,
+    client=Client("claude", "/bin/claude", "2.1.197"),
+    config=Config(),
+    is_root=False,
+    env={},
+)
+
+
+def troubles(facts: Facts) -> list[Finding]:
+    found = [finding for finding in judge(facts) if finding.level != "ok"]
+    for finding in found:
+        assert finding.remedy, finding
+    return found
+
+
+def trouble(facts: Facts) -> tuple[str, str, str]:
+    (found,) = troubles(facts)
+    return found.level, found.text, found.remedy or ""
+
+
+class TestJudgement:
+    def test_all_is_well(self) -> None:
+        assert troubles(GOOD) == []
+        assert [finding.about for finding in judge(GOOD)] == ["python", "hook", "settings", "client"]
+
+    @pytest.mark.parametrize(
+        ("problem", "python", "remedy"),
+        [
+            ("is not there", None, "install Taskie again"),
+            ("is not executable", None, "chmod +x"),
+            ("answers: Taskie found no Python", None, "install Python 3.9 or newer"),
+            ("answers 'x', which is no JSON", "/usr/bin/python3", "install Taskie again"),
+        ],
+    )
+    def test_hook(self, problem: str, python: str | None, remedy: str) -> None:
+        level, text, told = trouble(replace(GOOD, hook=Hook(SCRIPT, problem, python)))
+        assert level == "error"
+        assert text == f"{SCRIPT} {problem}"
+        assert remedy in told
+
+    def test_the_hook_is_switched_off_here(self) -> None:
+        level, text, _ = trouble(replace(GOOD, env={"TASKIE_HOOK_SKIP": "1"}))
+        assert level == "error"
+        assert "TASKIE_HOOK_SKIP is set" in text
+
+    def test_installed_nowhere(self) -> None:
+        level, text, remedy = trouble(replace(GOOD, sources=[source()]))
+        assert level == "error"
+        assert "installed nowhere" in text
+        assert "taskie install" in remedy
+
+    @pytest.mark.parametrize("kind", ["user", "project", "local"])
+    def test_the_plugin_is_enough(self, kind: str) -> None:
+        assert troubles(replace(GOOD, sources=[source(kind, enabledPlugins={"taskie@here": True})])) == []
+
+    def test_a_plugin_that_is_switched_off_later_is_not(self) -> None:
+        on, off = {"taskie@here": True}, {"taskie@here": False}
+        facts = replace(GOOD, sources=[source(enabledPlugins=on), source("project", enabledPlugins=off)])
+        assert "installed nowhere" in trouble(facts)[1]
+        facts = replace(GOOD, sources=[source(enabledPlugins=off), source("project", enabledPlugins=on)])
+        assert troubles(facts) == []
+
+    def test_twice(self) -> None:
+        facts = replace(GOOD, sources=[source(hook=handler(), enabledPlugins={"taskie@here": True})])
+        level, text, _ = trouble(facts)
+        assert (level, "runs 2 times" in text) == ("warning", True)
+
+    def test_the_same_command_in_two_files_runs_once(self) -> None:
+        assert troubles(replace(GOOD, sources=[source(hook=handler()), source("project", hook=handler())])) == []
+
+    @pytest.mark.parametrize(("kind", "option"), [("user", "--user"), ("project", "--project"), ("codex", "codex")])
+    def test_a_script_that_is_gone(self, kind: str, option: str) -> None:
+        gone = handler(command="exec /gone/hooks/stop-hook.sh --fail-open")
+        level, text, remedy = trouble(replace(GOOD, sources=[source(kind, hook=gone)]))
+        assert level == "error"
+        assert "names /gone/hooks/stop-hook.sh, which is not there" in text
+        assert remedy.startswith("taskie install ")
+        assert option in remedy
+
+    def test_a_script_that_is_gone_beside_one_that_works(self) -> None:
+        gone = handler(command="exec /gone/hooks/stop-hook.sh --fail-open")
+        levels = {f.level for f in troubles(replace(GOOD, sources=[*GOOD.sources, source("project", hook=gone)]))}
+        assert levels == {"warning"}
+
+    def test_below_the_root_the_projects_settings_are_not_read(self) -> None:
+        facts = replace(GOOD, cwd="/project/src", sources=[source("project", hook=handler())])
+        level, text, _ = trouble(facts)
+        assert (level, "only if it is started in /project" in text) == ("warning", True)
+        assert troubles(replace(facts, sources=GOOD.sources)) == []
+
+    def test_settings_that_cannot_be_read(self) -> None:
+        facts = replace(GOOD, sources=[*GOOD.sources, source("project", problem="settings.json is not valid JSON")])
+        assert trouble(facts)[:2] == ("warning", "settings.json is not valid JSON")
+
+    def test_codex_alone_is_an_installation_too(self) -> None:
+        facts = replace(GOOD, sources=[source("codex", hook=handler())])
+        assert troubles(facts) == []
+        assert any("/hooks" in (finding.remedy or "") for finding in judge(facts))
+
+    @pytest.mark.parametrize(
+        ("first", "second", "disabled"),
+        [
+            ({"disableAllHooks": True}, {}, True),
+            ({}, {"disableAllHooks": True}, True),
+            ({"disableAllHooks": True}, {"disableAllHooks": False}, False),
+            ({"disableAllHooks": False}, {"disableAllHooks": True}, True),
+            ({"disableAllHooks": "yes"}, {}, False),
+        ],
+    )
+    def test_disable_all_hooks(self, first: dict[str, Any], second: dict[str, Any], disabled: bool) -> None:
+        sources = [source(hook=handler(), **first), source("project", **second), source("codex", disableAllHooks=True)]
+        found = troubles(replace(GOOD, sources=sources))
+        assert [finding.level for finding in found] == ["error"] * disabled
+        assert all("disableAllHooks is true in" in finding.text for finding in found)
+
+    @pytest.mark.parametrize(("kind", "levels"), [("managed", ["error"]), ("user", []), ("project", [])])
+    def test_allow_managed_hooks_only(self, kind: str, levels: list[str]) -> None:
+        """The client heeds it in the managed settings only."""
+        sources = [*GOOD.sources, source(kind, allowManagedHooksOnly=True)]
+        assert [finding.level for finding in troubles(replace(GOOD, sources=sources))] == levels
+
+    @pytest.mark.parametrize(
+        ("version", "level"),
+        [
+            ("1.0.120", "error"),
+            ("0.9", "error"),
+            ("1.0.121", "warning"),
+            ("2.0.59", "warning"),
+            ("2.0.60", None),
+            ("2.1.197", None),
+            ("10.0.0", None),
+            (None, None),
+        ],
+    )
+    def test_version(self, version: str | None, level: str | None) -> None:
+        found = troubles(replace(GOOD, client=Client("claude", "/bin/claude", version)))
+        assert [finding.level for finding in found] == ([level] if level else [])
+        assert all("--json-schema" in finding.text for finding in found)
+
+    @pytest.mark.parametrize(
+        ("client", "text"),
+        [
+            (Client("claude", None), "claude, which reviews, is not on PATH"),
+            (Client("claude", "/bin/claude", problem="took too long"), "`/bin/claude --version` took too long"),
+        ],
+    )
+    def test_no_client(self, client: Client, text: str) -> None:
+        assert trouble(replace(GOOD, client=client))[:2] == ("error", text)
+
+    @pytest.mark.parametrize(
+        ("permissions", "env", "levels"),
+        [("skip", {}, ["error"]), ("skip", {"IS_SANDBOX": "1"}, []), ("scoped", {}, []), ("skip", None, [])],
+    )
+    def test_root(self, permissions: str, env: dict[str, str] | None, levels: list[str]) -> None:
+        config = Config(review_permissions=permissions)
+        facts = replace(GOOD, is_root=env is not None, env=env or {}, config=config)
+        assert [finding.level for finding in troubles(facts)] == levels
+
+    @pytest.mark.parametrize(
+        ("timeout", "review", "expected"),
+        [
+            (600, 570.0, None),
+            (599, 570.0, "set review.timeout to 569, or the hook's timeout to 600"),
+            (60, 30.0, None),
+            (60, 31.0, "set review.timeout to 30, or the hook's timeout to 61"),
+            (10, 5.0, "set review.timeout to 1, or the hook's timeout to 35"),
+            (600, 900.0, "set review.timeout to 570 or less"),
+            ("600", 570.0, "taskie install"),
+            (True, 570.0, "taskie install"),
+        ],
+    )
+    def test_timeouts(self, timeout: object, review: float, expected: str | None) -> None:
+        facts = replace(GOOD, sources=[source(hook=handler(timeout=timeout))], config=Config(review_timeout=review))
+        assert [(f.level, f.remedy) for f in troubles(facts)] == ([("warning", expected)] if expected else [])
+
+    def test_a_hook_without_a_timeout_has_the_clients(self) -> None:
+        bare = {"type": "command", "command": f"exec {SCRIPT} --fail-open"}
+        assert troubles(replace(GOOD, sources=[source(hook=bare)])) == []
+
+    def test_the_plugins_timeout(self) -> None:
+        facts = replace(GOOD, sources=[source(enabledPlugins={"taskie@a": True})], plugin_timeout=100)
+        assert "the client ends the hook after 100 s (the plugin taskie@a)" in trouble(facts)[1]
+
+    def test_configuration(self) -> None:
+        facts = replace(GOOD, config=Config(warnings=("review.models must be a list; ignored", "another")))
+        assert [(f.level, f.text) for f in troubles(facts)] == [
+            ("warning", "review.models must be a list; ignored"),
+            ("warning", "another"),
+        ]
+
+
+@pytest.fixture
+def fake(project: Project, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Put a `claude` on PATH that does this, and writes down how it was called."""
+
+    def write(body: str = "echo '2.1.197 (Claude Code)'") -> Path:
+        folder = project.home / "bin"
+        folder.mkdir(exist_ok=True)
+        (folder / "claude").write_text(f'#!/bin/sh\necho "$@" >> {folder}/calls\n{body}\n')
+        (folder / "claude").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{project.env['PATH']}")
+        monkeypatch.setenv("IS_SANDBOX", "1")
+        return folder / "calls"
+
+    return write
+
+
+class TestCommand:
+    def test_all_is_well(self, taskie: Taskie, fake: Any, project: Project) -> None:
+        calls = fake()
+        taskie("install")
+        done = taskie("doctor")
+        assert (done.code, done.err) == (0, "")
+        assert done.out.endswith("The hook can work here.\n")
+        assert "\033" not in done.out
+        assert f"{SCRIPT} answers, on Python 3" in done.out
+        assert f"{calls.parent}/claude is version 2.1.197" in done.out
+        assert calls.read_text() == "--version\n", "nothing else of the client is ever run"
+
+    def test_changes_nothing(self, taskie: Taskie, fake: Any, project: Project) -> None:
+        fake("exit 0")
+        taskie("install")
+        before = {path: path.lstat() for path in project.path.rglob("*")}
+        taskie("doctor")
+        assert {path: path.lstat() for path in project.path.rglob("*")} == before
+
+    def test_the_interpreter_is_the_hooks_own_choice(
+        self, taskie: Taskie, fake: Any, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fake()
+        chosen = tmp_path / "chosen python"
+        chosen.symlink_to(sys.executable)
+        monkeypatch.setenv("TASKIE_PYTHON", str(chosen))
+        version = ".".join(map(str, sys.version_info[:3]))
+        assert f"answers, on Python {version} ({chosen})" in taskie("doctor").out
+
+    def test_no_python_for_the_hook(
+        self, taskie: Taskie, fake: Any, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fake()
+        taskie("install")
+        monkeypatch.setenv("TASKIE_PYTHON", "/nowhere/python3")
+        done = taskie("doctor")
+        assert done.code == 1
+        assert "answers: Taskie found no Python" in done.out
+        assert "-> install Python 3.9 or newer" in done.out
+
+    def test_a_hook_that_cannot_be_run(
+        self, taskie: Taskie, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fake()
+        shutil.copytree(Path(plugin_root()) / "hooks", tmp_path / "hooks")
+        monkeypatch.setattr("taskie.project.plugin_root", lambda: str(tmp_path))
+        taskie("install")
+        (tmp_path / "hooks" / "stop-hook.sh").chmod(0o644)
+        done = taskie("doctor")
+        assert done.code == 1
+        assert f"{tmp_path}/hooks/stop-hook.sh is not executable" in done.out
+        assert f"-> chmod +x {tmp_path}/hooks/stop-hook.sh" in done.out
+
+    @pytest.mark.parametrize(
+        ("body", "said"),
+        [
+            ("echo nonsense; exit 1", "answers 'nonsense', which is no JSON"),
+            ("echo '[1]'", "answers: [1]"),
+            ("sleep 9", "did not end within 0.5 seconds"),
+        ],
+    )
+    def test_a_hook_that_answers_wrongly(
+        self, body: str, said: str, taskie: Taskie, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fake()
+        shutil.copytree(Path(plugin_root()) / "hooks", tmp_path / "hooks")
+        (tmp_path / "hooks" / "stop-hook.sh").write_text(f"#!/bin/sh\n{body}\n")
+        monkeypatch.setattr("taskie.project.plugin_root", lambda: str(tmp_path))
+        monkeypatch.setattr(probes, "SECONDS", 0.5)
+        done = taskie("doctor")
+        assert done.code == 1
+        assert said in done.out
+
+    def test_the_skip_is_reported_and_does_not_hide_the_hooks_health(
+        self, taskie: Taskie, fake: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fake()
+        taskie("install")
+        monkeypatch.setenv("TASKIE_HOOK_SKIP", "1")
+        done = taskie("doctor")
+        assert done.code == 1
+        assert "answers, on Python" in done.out
+        assert "TASKIE_HOOK_SKIP is set" in done.out
+
+    def test_the_skip_does_not_reach_the_hook_that_is_tried(
+        self, taskie: Taskie, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fake()
+        shutil.copytree(Path(plugin_root()) / "hooks", tmp_path / "hooks")
+        told = 'if [ -z "$TASKIE_HOOK_SKIP" ]; then echo \'{"suppressOutput": true}\'; fi'
+        (tmp_path / "hooks" / "stop-hook.sh").write_text(f"#!/bin/sh\n{told}\n")
+        monkeypatch.setattr("taskie.project.plugin_root", lambda: str(tmp_path))
+        monkeypatch.setenv("TASKIE_HOOK_SKIP", "1")
+        assert "stop-hook.sh answers, on" in taskie("doctor").out
+
+    def test_a_temporary_folder_inside_a_project_with_plans(
+        self, taskie: Taskie, fake: Any, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The hook that is tried must find none of them: it might start a review."""
+        fake()
+        taskie("install")
+        project.git()
+        project.make_plan().remove("plan.md")
+        (project.path / "tmp").mkdir()
+        monkeypatch.setattr("tempfile.tempdir", str(project.path / "tmp"))
+        assert taskie("doctor").code == 0
+
+    @pytest.mark.parametrize(
+        ("body", "said"),
+        [
+            ("exit 3", "exited with code 3"),
+            ("sleep 60", "took too long"),
+            ("echo strange", "its version is not known"),
+        ],
+    )
+    def test_a_client_that_behaves_oddly(
+        self, body: str, said: str, taskie: Taskie, fake: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fake(body)
+        if "sleep" in body:
+            monkeypatch.setattr(probes, "SECONDS", 3.0)
+        assert said in taskie("doctor").out
+
+    def test_another_reviewer_is_not_run(
+        self, taskie: Taskie, fake: Any, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        calls = fake()
+        other = calls.with_name("reviewer")
+        other.write_text(f"#!/bin/sh\necho run >> {calls}\n")
+        other.chmod(0o755)
+        monkeypatch.setenv("TASKIE_REVIEW_COMMAND", str(other))
+        assert f"{other} reviews; its version is not known" in taskie("doctor").out
+        assert not calls.exists()
+
+    def test_a_script_that_a_project_names_is_never_run(
+        self, taskie: Taskie, fake: Any, project: Project, settings: Path
+    ) -> None:
+        calls = fake()
+        evil = project.path / "hooks" / "stop-hook.sh"
+        evil.parent.mkdir()
+        evil.write_text(f"#!/bin/sh\necho evil >> {calls}\n")
+        evil.chmod(0o755)
+        settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [handler(command=f"exec {evil} --fail-open")]}]}}))
+        assert taskie("doctor").code == 0
+        assert "evil" not in calls.read_text()
+
+    def test_reads_every_file(self, taskie: Taskie, fake: Any, project: Project, settings: Path) -> None:
+        fake()
+        taskie("install")
+        (project.home / ".claude" / "settings.json").write_text("{\n")
+        (settings.parent / "settings.local.json").write_text('{"disableAllHooks": true}')
+        Path(places.MANAGED).write_text('{"allowManagedHooksOnly": true}')
+        (project.path / ".taskie").mkdir()
+        (project.path / ".taskie" / "config.toml").write_text('[review]\npermissions = "odd"\n')
+        done = taskie("doctor", "--json")
+        told = json.loads(done.out)
+        assert done.code == 1
+        assert told["ok"] is False
+        texts = {finding["text"]: finding for finding in told["findings"]}
+        for words, level in (
+            ("home/.claude/settings.json is not valid JSON", "warning"),
+            ("disableAllHooks is true", "error"),
+            ("allowManagedHooksOnly is true", "error"),
+            ("review.permissions must be 'skip' or 'scoped'", "warning"),
+        ):
+            (finding,) = [finding for text, finding in texts.items() if words in text]
+            assert finding["level"] == level
+            assert set(finding) == {"level", "about", "text", "remedy"}
+
+    def test_json_when_all_is_well(self, taskie: Taskie, fake: Any) -> None:
+        fake()
+        taskie("install", "--user")
+        done = taskie("doctor", "--json")
+        assert done.code == 0
+        assert json.loads(done.out)["ok"] is True
+
+    def test_in_the_home_directory_the_settings_count_once(
+        self, taskie: Taskie, fake: Any, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fake()
+        taskie("install", "--user")
+        monkeypatch.chdir(project.home)
+        assert taskie("doctor").out.count("the hook is installed in") == 1
+
+    def test_no_temporary_folder(self, taskie: Taskie, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
+        done = taskie("doctor")
+        assert (done.code, done.out) == (1, "")
+        assert "the temporary folder cannot be used" in done.err
+
+    def test_colours_only_on_a_terminal(
+        self, taskie: Taskie, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        class Terminal(io.StringIO):
+            def isatty(self) -> bool:
+                return True
+
+        monkeypatch.setattr(probes, "look", lambda cwd, env: GOOD)
+        for colour, expected in (("", True), ("1", False)):
+            monkeypatch.setenv("NO_COLOR", colour)
+            terminal = Terminal()
+            monkeypatch.setattr(sys, "stdout", terminal)
+            assert doctor.main(as_json=False) == 0
+            assert ("\033[32mok     \033[0m  python" in terminal.getvalue()) is expected
+            assert ("\033" in terminal.getvalue()) is expected
+
+
+def test_the_plugins_timeout_is_that_of_its_manifest() -> None:
+    assert probes._plugin_timeout() == install.hook()["timeout"]
