@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 
 from taskie import config, project, stop
 from taskie.claudex import MARKER, artefacts, detect, engine
@@ -30,11 +29,7 @@ def main() -> int:
             _complain(str(error))
         except Exception as error:
             _complain(f"{type(error).__name__}: {error}")
-    try:
-        sys.stdout.write((decision.render() if codex else render(decision)) + "\n")
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    _write(1, (decision.render() if codex else render(decision)) + "\n")
     return 0
 
 
@@ -61,7 +56,14 @@ def render(decision: Decision) -> str:
 
 
 def _complain(text: str) -> None:
+    _write(2, f"taskie: {shown(text, 2000)}; the stop is allowed\n")
+
+
+def _write(fd: int, text: str) -> None:
+    """To the descriptor itself: Python's own streams would turn a full or closed one into an exit code."""
+    data = memoryview(text.encode("utf-8", "backslashreplace"))
     try:
-        sys.stderr.write(f"taskie: {shown(text, 2000)}; the stop is allowed\n")
+        while data:
+            data = data[os.write(fd, data) :]
     except OSError:
-        pass
+        pass  # nobody reads it
