@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from faults.snapshot import snapshot
 
 from claudex.conftest import APPROVE, HOOK, ID, Claudex
-from faults.snapshot import snapshot
 from pytest_taskie import RunHook, assert_approved, assert_blocked
 from taskie.store import read_pairs
 
@@ -42,10 +42,14 @@ def test_a_state_that_says_nothing(claudex: Claudex, content: bytes, why: str) -
     assert_approved(claudex.unified_stop())
 
 
-@pytest.mark.parametrize("missing", ["topic", "round", "max_rounds", "review_id", "session_id", "decision_signal", "started_at"])
+@pytest.mark.parametrize(
+    "missing", ["topic", "round", "max_rounds", "review_id", "session_id", "decision_signal", "started_at"]
+)
 def test_a_field_that_has_a_default(claudex: Claudex, missing: str) -> None:
     path = claudex.write_state()
-    path.write_bytes(b"".join(line for line in path.read_bytes().splitlines(True) if not line.startswith(missing.encode())))
+    path.write_bytes(
+        b"".join(line for line in path.read_bytes().splitlines(True) if not line.startswith(missing.encode()))
+    )
     claudex.write_plan()
     assert_blocked(claudex.client_stop(), "round 1 of 3")
 

@@ -1,4 +1,4 @@
-"""A disk that is full between any two writes: the stop is allowed, the log says why, the state is the old or the new."""
+"""A disk that fills between any two writes: the stop is allowed, the log says why, the state is the old or the new."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 
 import pytest
-
-from claudex.conftest import ID, ROOT, Claudex
 from core.failing_os import CHANGING, FailingOs
 from faults.snapshot import snapshot
+
+from claudex.conftest import ID, ROOT, Claudex
 from pytest_taskie import assert_approved, assert_blocked
-from taskie import stop
+from taskie import stop, store
 from taskie.claudex import artefacts
 from taskie.protocol import Decision, Event
 from taskie.store import read_pairs
@@ -110,7 +110,7 @@ def test_the_runner_is_there_before_the_state_speaks_of_it(
 ) -> None:
     prepare_plan(claudex)
     order: list[str] = []
-    replace = artefacts.replace
+    replace = store.replace
 
     def noted(path: str, data: bytes) -> None:
         order.append(path.rpartition(ID)[2])

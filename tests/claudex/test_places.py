@@ -59,7 +59,9 @@ class TestASubdirectory:
         inner = claudex.root / "src" / ".claude" / "claudex"
         inner.mkdir(parents=True)
         state = (claudex.directory / f"{claudex.id}.state").read_text()
-        (inner / f"{ID}.state").write_text(state.replace(f"repo_root: {claudex.root}", f"repo_root: {claudex.root}/src"))
+        (inner / f"{ID}.state").write_text(
+            state.replace(f"repo_root: {claudex.root}", f"repo_root: {claudex.root}/src")
+        )
         assert_blocked(claudex.client_stop(cwd=below), ID)
         assert_blocked(claudex.client_stop(), claudex.id)
 

@@ -30,7 +30,7 @@ class Test1Helpers:
 
     def test_approve_and_block_are_one_line_of_json(self, claudex: Claudex) -> None:
         assert claudex.stop().stdout == '{"decision":"approve"}\n'
-        claudex.start("line\nbreak and \"quotes\" and \\ and \u2028")
+        claudex.start('line\nbreak and "quotes" and \\ and \u2028')
         result = claudex.stop()
         assert result.stdout.count("\n") == 1
         assert list(json.loads(result.stdout)) == ["decision", "reason"]
@@ -246,7 +246,12 @@ class Test9PlanMode:
         claudex.write_plan()
         (command,) = re.findall(r"```sh\n(.*mark-done.*)\n```", claudex.stop().reason or "")
         done = subprocess.run(
-            ["sh", "-c", command], cwd=claudex.root, env=claudex.project.env, capture_output=True, check=False, timeout=30
+            ["sh", "-c", command],
+            cwd=claudex.root,
+            env=claudex.project.env,
+            capture_output=True,
+            check=False,
+            timeout=30,
         )
         assert done.returncode == 0, done.stderr
         assert claudex.says("phase", "decision_signal") == ("done", "no-material-findings")

@@ -60,7 +60,9 @@ def test_after_the_last_round_it_ends(turn: Turn) -> None:
 
 def test_within_a_turn_it_blocks_only_on_evidence() -> None:
     """Every combination of a state and what is there."""
-    values = itertools.product(("plan", "review", "x"), ("drafting", "reviewing", "done", "x"), (True, False), (True, False))
+    values = itertools.product(
+        ("plan", "review", "x"), ("drafting", "reviewing", "done", "x"), (True, False), (True, False)
+    )
     for mode, phase, plan, findings in values:
         step = steps.next_step(loop(mode=mode, phase=phase), AGAIN, bare=False, plan=plan, findings=findings)
         if step.action in (steps.DRAFT, steps.REPEAT, steps.ANNOUNCE):

@@ -158,7 +158,9 @@ class TestTheScript:
 
     def test_it_is_executable_by_itself(self, claudex: Claudex, fake_codex: FakeCli) -> None:
         assert stat.S_IMODE(claudex.runner().stat().st_mode) == 0o755
-        subprocess.run([claudex.runner()], env=claudex.project.env, cwd="/", check=True, capture_output=True, timeout=30)
+        subprocess.run(
+            [claudex.runner()], env=claudex.project.env, cwd="/", check=True, capture_output=True, timeout=30
+        )
         assert len(fake_codex.calls) == 1
 
     def test_hooks_that_codex_fires_change_nothing(self, claudex: Claudex, fake_codex: FakeCli) -> None:

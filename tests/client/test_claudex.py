@@ -158,7 +158,9 @@ def test_a_plan_survives(client: Client, loop: Loop) -> None:
 def test_an_agent_that_does_not_run_the_reviewer_is_let_go(client: Client, loop: Loop) -> None:
     claude = client(plugin=ROOT)
     claude.agent(
-        tool("Bash", command=f"{TASKIE} claudex start plan x && echo '# Plan' > PLAN.md"), "Written.", "I would rather not."
+        tool("Bash", command=f"{TASKIE} claudex start plan x && echo '# Plan' > PLAN.md"),
+        "Written.",
+        "I would rather not.",
     )
     run = claude.prompt("go on")
     assert [stop.decision for stop in run.stops] == ["block", None]
