@@ -59,13 +59,14 @@ def process_start() -> int:
     Hooks that are fired at once reach this line one after another: what one of them has written must not look
     to the next like the work of an earlier stop.
     """
-    now = time.time_ns()
     try:
         with open("/proc/self/stat", "rb") as file:
             ticks = int(file.read().rpartition(b")")[2].split()[19])
+        # A tick more: the kernel has rounded it down. And the age before the time: what comes between makes it later.
         age = time.clock_gettime(time.CLOCK_BOOTTIME) - (ticks + 1) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):
-        return now
+        age = 0.0
+    now = time.time_ns()
     return now - int(age * 1e9) if 0 < age < LONGEST_START else now
 
 

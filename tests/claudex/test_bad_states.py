@@ -13,6 +13,8 @@ from claudex.conftest import APPROVE, HOOK, ID, Claudex
 from pytest_taskie import RunHook, assert_approved, assert_blocked
 from taskie.store import read_pairs
 
+# The modes of files apply to root too.
+CONFINED = [sys.executable, str(Path(__file__).parents[1] / "faults" / "confined.py")]
 STATES = {
     "empty": (b"", "belongs to (nowhere)"),
     "binary": (bytes(range(256)) * 20, "belongs to (nowhere)"),
@@ -91,11 +93,24 @@ def test_a_state_that_is_no_regular_file(claudex: Claudex, kind: str, tmp_path: 
 def test_a_state_that_cannot_be_read(claudex: Claudex, run_hook: RunHook) -> None:
     path = claudex.write_state()
     path.chmod(0)
-    confined = [sys.executable, str(Path(__file__).parents[1] / "faults" / "confined.py")]
-    result = run_hook(command=[*confined, *HOOK])
+    result = run_hook(command=[*CONFINED, *HOOK])
     assert result.json == APPROVE
     assert f"{ID}.state cannot be read (Permission denied)" in claudex.log[-1]
     assert path.exists()
+
+
+def test_a_directory_that_cannot_be_written(claudex: Claudex, run_hook: RunHook) -> None:
+    path = claudex.write_state()
+    claudex.write_plan()
+    before = path.read_bytes()
+    claudex.directory.chmod(0o555)
+    try:
+        assert run_hook(command=[*CONFINED, *HOOK]).json == APPROVE
+    finally:
+        claudex.directory.chmod(0o755)
+    assert [entry.name for entry in claudex.directory.iterdir()] == [path.name]
+    assert path.read_bytes() == before
+    assert_blocked(claudex.client_stop(), "round 1 of 3")
 
 
 def test_a_directory_with_a_bad_name(claudex: Claudex) -> None:

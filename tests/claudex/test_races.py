@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -73,6 +74,15 @@ def test_the_next_stop_is_none_of_them(claudex: Claudex) -> None:
     claudex.write_plan()
     for round_ in (1, 2, 3):
         assert f"round {round_} of 3" in (claudex.stop().reason or "")
+
+
+def test_a_clock_that_is_ahead(claudex: Claudex) -> None:
+    """A file system with a clock of its own must not make every state look as if it had just changed."""
+    path = claudex.write_state()
+    claudex.write_plan()
+    tomorrow = time.time() + 86400
+    os.utime(path, (tomorrow, tomorrow))
+    assert "round 1 of 3" in (claudex.client_stop().reason or "")
 
 
 def test_forty_processes_swap_one_state(claudex: Claudex) -> None:

@@ -147,6 +147,9 @@ def test_a_plan_survives(client: Client, loop: Loop) -> None:
     assert loop.findings(2) == CLEAN
     assert "## Changelog" in (loop.root / "PLAN.md").read_text()
     assert sorted(path.name for path in loop.directory.iterdir()) == [loop.id, f"{loop.id}.state", "log"]
+    assert f'"{ROOT}/bin/taskie" claudex start plan --topic-file -' in run.requests[0].prompt, (
+        "the command has expanded"
+    )
     asked = [request for request in claude.requests if request.path.endswith("/responses")]
     assert asked, "the real Codex has asked its model"
     assert topic in asked[0].prompt
