@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-DEFAULT_ROUNDS = 3
+from taskie.claudex.state import DEFAULT_ROUNDS, PLAN, REVIEW, number
 
 
 def add_commands(claudex: argparse.ArgumentParser) -> None:
@@ -69,8 +69,6 @@ def add_commands(claudex: argparse.ArgumentParser) -> None:
 
 
 def _rounds(text: str) -> int:
-    from taskie.claudex.state import number
-
     found = number(text, 0)
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
@@ -86,13 +84,13 @@ def _stop_hook(_: argparse.Namespace) -> int:
 def _start_plan(options: argparse.Namespace) -> int:
     from taskie.claudex import commands
 
-    return commands.start("plan", commands.read_topic(options.topic, options.topic_file), options.rounds)
+    return commands.start(PLAN, commands.read_topic(options.topic, options.topic_file), options.rounds)
 
 
 def _start_review(options: argparse.Namespace) -> int:
     from taskie.claudex import commands
 
-    return commands.start("review", " ".join(options.topic), 1)
+    return commands.start(REVIEW, " ".join(options.topic), 1)
 
 
 def _mark_done(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Which loop is meant, and what a stop makes of it. Pure: values in, values out."""
+"""Which loop is meant, and what a stop makes of it. Values in, values out; only links in paths are followed."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from taskie.claudex.state import Loop
 
 NOTHING = "No substantive findings."
+_STUCK = "If the reviewer cannot be run, tell the user why and stop; `/taskie:claudex-cancel` ends the loop."
 
 
 class Persona(Value):
@@ -165,6 +166,8 @@ def _plan_block(loop: Loop, round_: int, names: Names) -> str:
 4. If it says "{NOTHING}", or nothing in it is material, run this, and then stop:
 
 {_fenced(names.mark_done, "sh")}
+
+{_STUCK}
 """
 
 
@@ -179,6 +182,8 @@ def _diff_block(loop: Loop, round_: int, names: Names) -> str:
 2. Read the review and the fixes that it proposes, and tell the user what you make of them. Apply none unasked.
 
 {_fenced(names.review + chr(10) + names.fixes)}
+
+{_STUCK}
 """
 
 

@@ -34,24 +34,23 @@ TOPICS = {
 }
 
 
-def received(project: Project, codex: FakeCli) -> bytes:
-    """The bytes on the fake's stdin: the stand-in's own notes are text."""
+def received(project: Project) -> bytes:
+    """What was on the stub's stdin."""
     return base64.b64decode((project.home / "stdin").read_bytes())
 
 
 @pytest.fixture
-def codex(project: Project, fake_codex: FakeCli) -> FakeCli:
-    """Keeps what it is sent, byte for byte."""
+def codex(project: Project) -> None:
+    """A stub that keeps what it is sent, byte for byte: what `fake_codex` notes is text."""
     program = project.path.parent / "codex-bin"
     program.mkdir()
     (program / "codex").write_text(f"#!/bin/sh\nbase64 > '{project.home}/stdin'\n")
     (program / "codex").chmod(0o755)
     project.env["PATH"] = f"{program}{os.pathsep}{project.env['PATH']}"
-    return fake_codex
 
 
 @pytest.mark.parametrize("topic", TOPICS.values(), ids=list(TOPICS))
-def test_a_topic_arrives_byte_for_byte_and_executes_nothing(claudex: Claudex, codex: FakeCli, topic: str) -> None:
+def test_a_topic_arrives_byte_for_byte_and_executes_nothing(claudex: Claudex, codex: None, topic: str) -> None:
     claudex.start(topic)
     assert claudex.says("phase") == ("drafting",)
     claudex.write_plan()
@@ -61,14 +60,14 @@ def test_a_topic_arrives_byte_for_byte_and_executes_nothing(claudex: Claudex, co
     done = claudex.run_runner()
     assert done.returncode == 0, done.stderr
     assert done.stderr == b""
-    sent = received(claudex.project, codex)
+    sent = received(claudex.project)
     assert b"\n\n" + topic.encode() + b"\n" in sent
     assert claudex.prompt_file().read_bytes() == sent
     for place in (claudex.root, claudex.project.home, claudex.directory, Path.cwd()):
         assert not (place / "pwned").exists()
 
 
-def test_bytes_that_are_no_utf_8(claudex: Claudex, codex: FakeCli) -> None:
+def test_bytes_that_are_no_utf_8(claudex: Claudex, codex: None) -> None:
     topic = b"caf\xe9 \xff\xfe \xc3("
     done = subprocess.run(
         [*(word.encode() for word in TASKIE), b"claudex", b"start", b"plan", topic],
@@ -82,7 +81,7 @@ def test_bytes_that_are_no_utf_8(claudex: Claudex, codex: FakeCli) -> None:
     claudex.write_plan()
     assert_blocked(claudex.client_stop(), "round 1 of 3")
     claudex.run_runner()
-    assert b"\n\n" + topic + b"\n" in received(claudex.project, codex)
+    assert b"\n\n" + topic + b"\n" in received(claudex.project)
 
 
 @pytest.mark.parametrize("topic", TOPICS.values(), ids=list(TOPICS))
@@ -94,13 +93,13 @@ def test_a_topic_from_stdin(claudex: Claudex, topic: str) -> None:
     assert b"\n\n" + topic.encode() + b"\n" in claudex.runner().read_bytes()
 
 
-def test_a_hostile_state(claudex: Claudex, codex: FakeCli) -> None:
+def test_a_hostile_state(claudex: Claudex, codex: None) -> None:
     """What `start` would never write: a topic with a NUL and half a surrogate pair."""
     claudex.write_state(topic='"a\\u0000b \\ud800 c"')
     claudex.write_plan()
     assert_blocked(claudex.client_stop(), "round 1 of 3")
     assert claudex.run_runner().returncode == 0
-    assert "ab \ufffd c".encode() in received(claudex.project, codex)
+    assert "ab \ufffd c".encode() in received(claudex.project)
 
 
 @pytest.mark.parametrize("name", ["it's", "a b", "$(touch pwned)", "`x`", 'q"q', "-n", "a\nb", "ünï"])
