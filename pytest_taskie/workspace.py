@@ -195,13 +195,18 @@ class Project:
         """The text of every plan's state, by the plan's id; what is no small regular file is only named."""
         found = {}
         for path in sorted(self.path.glob(".taskie/plans/*/state.json")):
-            if not path.is_file():
-                found[path.parent.name] = "(no regular file)"
-            elif path.stat().st_size > 65536:
-                found[path.parent.name] = f"({path.stat().st_size} bytes)"
-            else:
-                found[path.parent.name] = path.read_bytes().decode("utf-8", "replace")
+            try:
+                found[path.parent.name] = _state_text(path)
+            except OSError as error:
+                found[path.parent.name] = f"({error.strerror})"
         return found
+
+
+def _state_text(path: Path) -> str:
+    if not path.is_file():
+        return "(no regular file)"
+    size = path.stat().st_size
+    return f"({size} bytes)" if size > 65536 else path.read_bytes().decode("utf-8", "replace")
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:

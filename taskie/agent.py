@@ -10,7 +10,7 @@ import select
 import subprocess
 import time
 
-from taskie.processes import Family
+from taskie.processes import GRACE, Family
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -61,7 +61,10 @@ def run(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdout: int, s
         problem = _wait(child, until, (stdout, stderr))
         family.interruptible(False)
         family.end()
-        code = child.wait()
+        try:
+            code = child.wait(timeout=GRACE)
+        except subprocess.TimeoutExpired:
+            return Outcome(None, problem or "could not be ended")  # stuck in the kernel; it holds nothing of ours
     return Outcome(None if problem else code, problem)
 
 
@@ -78,7 +81,7 @@ def _wait(child: subprocess.Popen[bytes], until: float, outputs: tuple[int, ...]
             if watch is None:
                 time.sleep(min(left, 0.02))
             else:
-                select.select([watch], [], [], min(left, 0.5))
+                select.select([watch], [], [], min(left, 0.1))  # often enough to see a flood in time
     finally:
         if watch is not None:
             os.close(watch)

@@ -33,7 +33,7 @@ class Config(Value):
 
 
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/\[\]-]{0,199}")
-MOST = 10**9
+MOST = 10**9 - 1
 
 
 def is_model(name: str) -> bool:

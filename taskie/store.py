@@ -40,10 +40,12 @@ def read_regular(path: str, limit: int = MAX_STATE) -> bytes | None:
             raise StoreError(f"{os.path.basename(path)} is not a regular file")
         if found.st_size > limit:
             raise StoreError(f"{os.path.basename(path)} is larger than {limit >> 20} MB")
-        chunks = []
+        data = bytearray()
         while chunk := os.read(fd, 1 << 20):
-            chunks.append(chunk)
-        return b"".join(chunks)
+            data += chunk
+            if len(data) > limit:  # it grows while we read
+                raise StoreError(f"{os.path.basename(path)} is larger than {limit >> 20} MB")
+        return bytes(data)
     except OSError as error:
         raise StoreError(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
     finally:

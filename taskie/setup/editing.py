@@ -56,7 +56,7 @@ def edit(path: str, change: Change, has_ours: Callable[[str], bool]) -> Edit:
             else:
                 replace(real, after.encode("utf-8"))
             if after is not None and after == saved:
-                os.unlink(path + BACKUP)  # the file itself is again what the backup was
+                _drop(path + BACKUP)  # the file itself is again what the backup was
     except Refused as error:
         raise CommandError(f"{shown(path, 4096)} {error}. {AGAIN}") from None
     except StoreError as error:
@@ -71,6 +71,13 @@ def _saved(path: str) -> str | None:
         return read(path + BACKUP)
     except StoreError:
         return None
+
+
+def _drop(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # one copy too many does no harm; the settings are written
 
 
 def _make_folder(folder: str) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from core.test_config_values import FROM_TOML
 from taskie import config
 from taskie.config import Config, load
 
@@ -49,6 +51,20 @@ def sources(tmp_path: Path) -> Sources:
 def test_each_source_alone(sources: Sources, place: str) -> None:
     sources.set(place, "review", "max_reviews", 3)
     assert sources.load() == DEFAULT.but(review_max_reviews=3)
+
+
+@pytest.mark.parametrize("place", ["user", "pyproject", "project"])
+@pytest.mark.parametrize(("section", "key", "written", "expected"), FROM_TOML)
+def test_every_setting_in_every_file(
+    sources: Sources, place: str, section: str, key: str, written: str, expected: Any
+) -> None:
+    path: Path = getattr(sources, place)
+    path.write_text(f"[{'tool.taskie.' if place == 'pyproject' else ''}{section}]\n{key} = {written}\n")
+    found = sources.load()
+    if key == "command" and place != "user":
+        assert found.but(warnings=()) == DEFAULT
+    else:
+        assert found == DEFAULT.but(**{f"{section}_{key}": expected})
 
 
 @pytest.mark.parametrize(("weaker", "stronger"), list(itertools.combinations(PLACES, 2)))

@@ -21,8 +21,9 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from taskie.stop import main
 code = main(["--fail-open"])
+imported = "\\n".join(sys.modules)
 with open(sys.argv[2], "w") as file:
-    file.write("\\n".join(sys.modules))
+    file.write(imported)
 sys.exit(code)
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -19,7 +20,9 @@ def _content(path: Path) -> str | bytes:
         return f"link to {path.readlink()}" if hasattr(path, "readlink") else "link"
     if not stat.S_ISREG(found.st_mode):
         return stat.filemode(found.st_mode)
-    return path.read_bytes() if found.st_size < SMALL else f"{found.st_size} bytes"
+    if found.st_size >= SMALL or not os.access(path, os.R_OK):
+        return f"{stat.filemode(found.st_mode)} {found.st_size} bytes of {found.st_mtime_ns}"
+    return path.read_bytes()
 
 
 def leftovers(plan: Path) -> list[str]:

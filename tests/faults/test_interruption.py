@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from core.living import is_alive
+from core.living import end_survivors, is_alive, survivors
 
 from faults.conftest import HOOK
 from faults.snapshot import leftovers, snapshot
 from pytest_taskie import Events, FakeCli, Plan, Project, RunHook, assert_approved
 
 ROOT = Path(__file__).parents[2]
+OFFSPRING = ROOT / "tests" / "core" / "offspring.py"
 DRIVER = Path(__file__).with_name("interrupted_hook.py")
 NAME = "plan-review-1.md"
 OLD, NEW = b"an earlier cycle's\n", b"# New review\n"
@@ -24,8 +26,9 @@ OLD, NEW = b"an earlier cycle's\n", b"# New review\n"
 class Running:
     """A hook in the middle of its review."""
 
-    def __init__(self, project: Project, events: Events, fake_claude: FakeCli) -> None:
-        fake_claude.holds()
+    def __init__(self, project: Project, events: Events, fake_claude: FakeCli, *, waits: bool = True) -> None:
+        if waits:
+            fake_claude.holds()
         self.process = subprocess.Popen(
             [str(HOOK), "--fail-open"],
             stdin=subprocess.PIPE,
@@ -66,6 +69,23 @@ def test_signal_during_the_review(
     after.pop(".taskie/plans/test-plan/.review-1.log", None)
     assert after == before
     assert leftovers(due.path) == []
+
+
+def test_signal_ends_all_that_the_reviewer_started(
+    project: Project, events: Events, due: Plan, fake_claude: FakeCli, tmp_path: Path
+) -> None:
+    notes, ready = tmp_path / "notes", tmp_path / "ready"
+    os.mkfifo(ready)
+    breed = f"'{sys.executable}' -I -S '{OFFSPRING}' '{notes}' 0 session daemon deaf-fork"
+    fake_claude.runs(f"{breed}; echo > '{ready}'; exec sleep 600")
+    running = Running(project, events, fake_claude, waits=False)
+    ready.read_bytes()
+    before = survivors(notes)
+    code, stdout = running.gets(signal.SIGTERM)
+    left = survivors(notes)
+    end_survivors(notes)
+    assert (code, stdout, len(before), left) == (-signal.SIGTERM, b"", 3, [])
+    assert (due.path / NAME).read_bytes() == OLD
 
 
 def test_killed_during_the_review(
