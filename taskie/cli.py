@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from taskie import client
 
         return client.main(words[1:])
-    parser = _parser()
+    parser = _parser(words)
     options = parser.parse_args(words)
     if not hasattr(options, "run"):
         parser.print_help()
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = _command_parser(
         "taskie",
         "Keeps a coding agent at work until its plan, its tasks and its code have passed their reviews.",
@@ -121,6 +121,17 @@ def _parser() -> argparse.ArgumentParser:
     set_.add_argument("--force", action="store_true", help="allow a transition that the table of phases does not have")
     _add_plan(set_)
     set_.set_defaults(run=_state_set)
+
+    claudex = _add(
+        commands,
+        "claudex",
+        "a plan or a diff that a second agent, Codex, reviews round by round",
+        "The loop in which Codex reviews a plan, or the current diff, until it finds nothing of substance.",
+    )
+    if words[:1] == ["claudex"]:
+        from taskie.claudex.arguments import add_commands
+
+        add_commands(claudex)
 
     _add_setup(commands)
 

@@ -28,6 +28,7 @@ class Config(Value):
     review_max_turns: int | None = None
     review_hooks: str = "off"
     loop_guard: str = "progress"
+    claudex_sandbox: str = "bypass"
     warnings: tuple[str, ...] = ()
 
 
@@ -106,6 +107,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "review_max_turns": _whole(1),
     "review_hooks": _one_of("off", "keep"),
     "loop_guard": _one_of("progress", "strict"),
+    "claudex_sandbox": _one_of("bypass", "workspace-write"),
 }
 
 

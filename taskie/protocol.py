@@ -25,12 +25,18 @@ class InputError(Exception):
 
 
 class Event(Value):
-    """One hook event. `cwd` is where the agent is now, which need not be where the client was started."""
+    """One hook event. `cwd` is where the agent is now, which need not be where the client was started.
+
+    `bare`: it says nothing of `stop_hook_active`, so a script sent it, no client. `began`: when the hook's process
+    started, in nanoseconds of the wall clock; 0 if nobody knows.
+    """
 
     cwd: str
     stop_hook_active: bool = False
     session_id: str | None = None
     turn_id: str | None = None
+    bare: bool = False
+    began: int = 0
 
 
 class Decision(Value):
@@ -142,6 +148,7 @@ def parse_event(data: bytes) -> Event:
         stop_hook_active=raw.get("stop_hook_active") is True,
         session_id=_text(raw.get("session_id")),
         turn_id=_text(raw.get("turn_id")),
+        bare="stop_hook_active" not in raw,
     )
 
 

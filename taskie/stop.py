@@ -21,20 +21,22 @@ if TYPE_CHECKING:
 
 # An engine is a package with MARKER and `detect(places)`, and a module `engine` with
 # `on_stop(event, turn, project)`. Cheap, deterministic engines come first; the first block ends the search.
-ENGINES = ("taskie.plans",)
+ENGINES = ("taskie.claudex", "taskie.plans")
 
+LONGEST_START = 10.0  # an older process is no hook that has just been started
 BUDGET = 570.0  # past the client's 600 s the stop would be allowed without a word
 
 
 def main(argv: Sequence[str] = ()) -> int:
     """Run the hook on this process's stdin, stdout and environment; the exit code is for the client."""
     deadline = time.monotonic() + BUDGET
+    began = process_start()
     env = dict(os.environ)
     if env.get("TASKIE_HOOK_SKIP"):
         return _say(APPROVE)
     try:
         try:
-            event = _located(parse_event(read_stdin()))
+            event = _located(parse_event(read_stdin())).but(began=began)
         except InputError as error:
             return _refuse(str(error), fail_open="--fail-open" in argv)
         return _say(decide(event, env, deadline))
@@ -49,6 +51,23 @@ def main(argv: Sequence[str] = ()) -> int:
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)  # everything is cleaned up: now end as we were asked to
         return 1
+
+
+def process_start() -> int:
+    """When this process started, in nanoseconds of the wall clock, never too early; now, where nobody says so.
+
+    Hooks that are fired at once reach this line one after another: what one of them has written must not look
+    to the next like the work of an earlier stop.
+    """
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+        # A tick more: the kernel has rounded it down. And the age before the time: what comes between makes it later.
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - (ticks + 1) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        age = 0.0
+    now = time.time_ns()
+    return now - int(age * 1e9) if 0 < age < LONGEST_START else now
 
 
 def _located(event: Event) -> Event:

@@ -1,4 +1,7 @@
-"""One file on disk: read it safely, replace it atomically, lock a directory. Knows no engine's fields."""
+"""One file on disk: read it safely, replace it atomically, lock a directory; JSON and `key: value` codecs.
+
+Knows no engine's fields.
+"""
 
 from __future__ import annotations
 
@@ -167,3 +170,38 @@ def _after_blank(text: str, at: int) -> int:
     while text[at] in _BLANK:
         at += 1
     return at
+
+
+def read_pairs(data: bytes) -> dict[str, str]:
+    """The `key: value` lines of a file; the first of a key counts, a line that is none is ignored."""
+    found: dict[str, str] = {}
+    for line in data.decode("utf-8", "surrogateescape").split("\n"):
+        key, value = _pair(line)
+        if key:
+            found.setdefault(key, value)
+    return found
+
+
+def edit_pairs(data: bytes, changes: Mapping[str, str]) -> bytes:
+    """The file with some values changed or added, every other line as it was."""
+    for key, value in changes.items():
+        if "\n" in value or _pair(f"{key}: {value}") != (key, value):
+            raise ValueError(f"{key!r} cannot be written as one line")
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    left = dict(changes)
+    for number, line in enumerate(lines):
+        key = _pair(line)[0]
+        if key in left:
+            lines[number] = f"{key}: {left.pop(key)}"
+    if lines[-1]:
+        lines.append("")
+    lines[-1:] = [*(f"{key}: {value}" for key, value in left.items()), ""]
+    return "\n".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _pair(line: str) -> tuple[str, str]:
+    """A line's key and value; no key if it is no such line."""
+    key, colon, value = line.partition(":")
+    if not colon or not key.isidentifier() or not key.isascii():
+        return "", ""
+    return key, value.strip()

@@ -28,6 +28,7 @@ FROM_TOML = [
     ("review", "max_turns", "30", 30),
     ("review", "hooks", '"keep"', "keep"),
     ("loop", "guard", '"strict"', "strict"),
+    ("claudex", "sandbox", '"workspace-write"', "workspace-write"),
 ]
 
 FROM_ENVIRONMENT = [
@@ -44,6 +45,7 @@ FROM_ENVIRONMENT = [
     ("REVIEW_MAX_TURNS", "5", 5),
     ("REVIEW_HOOKS", "keep", "keep"),
     ("LOOP_GUARD", "strict", "strict"),
+    ("CLAUDEX_SANDBOX", "workspace-write", "workspace-write"),
 ]
 
 HUGE = "9" * 400
@@ -58,6 +60,7 @@ WRONG_IN_TOML = [
     *(("review", "max_turns", value) for value in ("0", "-3", "2.0", "true", '"x"', "[]")),
     *(("review", "hooks", value) for value in ('"on"', "true", "false", "0", "[]")),
     *(("loop", "guard", value) for value in ('"lax"', "true", "0", '["strict"]', '"Strict"')),
+    *(("claudex", "sandbox", value) for value in ('"none"', "true", '"read-only; true"', '["bypass"]')),
 ]
 
 WRONG_IN_ENVIRONMENT = [
@@ -81,6 +84,7 @@ WRONG_IN_ENVIRONMENT = [
     ("REVIEW_MAX_TURNS", "0"),
     ("REVIEW_HOOKS", "on"),
     ("LOOP_GUARD", "lax"),
+    ("CLAUDEX_SANDBOX", "none; true"),
 ]
 
 
@@ -103,6 +107,7 @@ def test_defaults(tmp_path: Path) -> None:
         review_max_turns=None,
         review_hooks="off",
         loop_guard="progress",
+        claudex_sandbox="bypass",
     )
 
 

@@ -92,6 +92,8 @@ def test_commands_that_are_listed_exist(line: str) -> None:
 def test_the_commands_in_the_table_exist() -> None:
     named = set(re.findall(r"/taskie:([a-z-]+)", README))
     actions = {path.stem for path in (ROOT / "actions").glob("*.md")}
-    assert named <= actions
+    skills = {path.name for path in (ROOT / "skills").iterdir()}
+    assert named <= skills
+    assert skills - actions <= named, "every command of another engine is in the table"
     answers = {name for name in actions if name.startswith("post-")}
     assert actions - answers <= named, "every command that a person starts is in the table"

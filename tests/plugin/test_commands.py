@@ -14,6 +14,8 @@ from taskie.project import plugin_root
 
 ROOT = Path(plugin_root())
 ACTIONS = sorted(path.stem for path in (ROOT / "actions").glob("*.md"))
+# Commands of engines that need no action: the command line does the work.
+ENGINES = sorted(f"claudex-{verb}" for verb in ("cancel", "plan", "review", "rollback", "status"))
 
 
 def front(text: str) -> dict[str, str]:
@@ -24,7 +26,7 @@ def front(text: str) -> dict[str, str]:
 
 
 def test_one_for_each_action() -> None:
-    assert sorted(path.parent.name for path in (ROOT / "skills").glob("*/SKILL.md")) == ACTIONS
+    assert sorted(path.parent.name for path in (ROOT / "skills").glob("*/SKILL.md")) == sorted([*ACTIONS, *ENGINES])
     assert sorted(path.stem for path in (ROOT / "codex/prompts").glob("*.md")) == [f"taskie-{name}" for name in ACTIONS]
 
 
@@ -51,6 +53,17 @@ class TestCommand:
         assert ("Leave `state.json` alone" in text) is (name not in ("new-plan", "continue-plan"))
         assert f"${{TASKIE_ROOT}}/actions/{name}.md" in text
         assert "$ARGUMENTS" in text
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_command_of_an_engine(name: str) -> None:
+    text = (ROOT / "skills" / name / "SKILL.md").read_text()
+    engine, verb = name.split("-")
+    assert front(text)["name"] == name
+    assert 20 < len(front(text)["description"]) < 120
+    assert "$ARGUMENTS" in text
+    words = {"plan": "start plan", "review": "start review"}.get(verb, verb)
+    assert f'"${{CLAUDE_PLUGIN_ROOT}}/bin/taskie" {engine} {words}' in text
 
 
 def test_the_manifests_agree() -> None:

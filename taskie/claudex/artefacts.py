@@ -1,0 +1,175 @@
+"""The files of a loop besides its state: runner, prompt, findings, reviews, the log. Knows paths, decides nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from taskie.claudex import MARKER, STATE
+from taskie.claudex.state import is_review_id, now
+from taskie.claudex.texts import Names, quoted
+from taskie.project import plugin_root
+from taskie.protocol import shown
+from taskie.store import StoreError, replace
+
+LOG = "log"
+PLAN_FILE = "PLAN.md"
+REVIEWS = "reviews"
+_LEFT = ("-runner.sh", "-prompt.txt", ".lock")
+_ENOUGH = 1 << 16
+
+
+def directory_of(root: str) -> str:
+    return os.path.join(root, MARKER)
+
+
+def findings_file(directory: str, review_id: str, round_: int) -> str:
+    return os.path.join(directory, review_id, f"findings-round-{round_}.md")
+
+
+def names(root: str, review_id: str, round_: int, cwd: str) -> Names:
+    """Everything that a message or the runner calls by its path."""
+    directory = directory_of(root)
+    command = f"{quoted(os.path.join(plugin_root(), 'bin', 'taskie'))} claudex mark-done {review_id}"
+    if os.path.realpath(cwd) != root:
+        command += f" --root {quoted(root)}"
+    reviews = os.path.join(root, REVIEWS)
+    return Names(
+        root=root,
+        runner=os.path.join(directory, f"{review_id}-runner.sh"),
+        prompt=os.path.join(directory, f"{review_id}-prompt.txt"),
+        findings=findings_file(directory, review_id, round_),
+        review=os.path.join(reviews, f"review-{review_id}.md"),
+        fixes=os.path.join(reviews, f"proposed-fixes-{review_id}.md"),
+        mark_done=command,
+    )
+
+
+def write_log(root: str, text: str) -> None:
+    """One line more. A project that has no directory for it gets none, and a log that fails changes nothing."""
+    line = f"[{now()}] {shown(text, 1000)}\n".encode("utf-8", "replace")
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        fd = os.open(os.path.join(directory_of(root), LOG), flags, 0o666)
+    except OSError:
+        return
+    try:
+        os.write(fd, line)
+    except OSError:
+        pass
+    finally:
+        os.close(fd)
+
+
+def is_written(path: str) -> bool:
+    """Whether there is a file with something in it besides blanks."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except PermissionError:
+        return os.path.isfile(path) and os.path.getsize(path) > 0
+    except (OSError, ValueError):
+        return False
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            return False
+        return found.st_size > _ENOUGH or bool(os.read(fd, _ENOUGH).strip())
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def make_directory(path: str) -> None:
+    try:
+        os.makedirs(path, exist_ok=True)
+    except FileExistsError:
+        raise StoreError(f"{path} is not a directory") from None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be made ({error.strerror})") from None
+
+
+def make_room(path: str) -> None:
+    """Findings of a round that has only just begun are not its own: they keep their content under another name."""
+    if not os.path.lexists(path):
+        return
+    number = 1
+    while os.path.lexists(f"{path}.old-{number}"):
+        number += 1
+    try:
+        os.rename(path, f"{path}.old-{number}")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be moved aside ({error.strerror})") from None
+
+
+def write_runner(path: str, content: bytes) -> None:
+    replace(path, content)
+    try:
+        os.chmod(path, 0o755)
+    except OSError as error:
+        raise StoreError(f"{os.path.basename(path)} cannot be made executable ({error.strerror})") from None
+
+
+def clean_up(directory: str, review_id: str) -> bool:
+    """Remove what a finished loop needs no more; whether there was anything. State and findings stay as a record."""
+    gone = [end for end in _LEFT if _unlink(os.path.join(directory, review_id + end))]
+    return bool(gone)
+
+
+def _unlink(path: str) -> bool:
+    try:
+        os.unlink(path)
+    except OSError:
+        return False
+    return True
+
+
+def remove_bad_states(directory: str, stems: list[str]) -> list[str]:
+    """Remove `.state` files that are no loop's; the names of those that are gone."""
+    bad = [stem + STATE for stem in stems if not is_review_id(stem)]
+    return [name for name in bad if _unlink(os.path.join(directory, name))]
+
+
+def remove_everything(root: str) -> list[str]:
+    """Every artefact of every loop here, but the log; the names of what is gone."""
+    directory = directory_of(root)
+    gone = []
+    for name in sorted(os.listdir(directory)):
+        ours = is_review_id(name[:22]) and name[22:] in ("", STATE, *_LEFT)
+        # A write that was interrupted leaves its temporary file.
+        half = name.startswith(".") and is_review_id(name[1:23])
+        if (ours or half or name.endswith(STATE)) and _remove(os.path.join(directory, name)):
+            gone.append(os.path.join(MARKER, name))
+    gone += _remove_reviews(os.path.join(root, REVIEWS))
+    return gone
+
+
+def _remove_reviews(directory: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return []
+    gone = []
+    for name in names:
+        for begin in ("review-", "proposed-fixes-"):
+            if name.startswith(begin) and name.endswith(".md") and is_review_id(name[len(begin) : -3]):
+                gone += [os.path.join(REVIEWS, name)] if _unlink(os.path.join(directory, name)) else []
+    try:
+        os.rmdir(directory)  # the hook has made it; with anything else in it, it stays
+    except OSError:
+        pass
+    return gone
+
+
+def _remove(path: str) -> bool:
+    """A file or a directory with all that is in it; links are removed, never followed."""
+    try:
+        if os.path.isdir(path) and not os.path.islink(path):
+            for name in os.listdir(path):
+                _remove(os.path.join(path, name))
+            os.rmdir(path)
+        else:
+            os.unlink(path)
+    except OSError:
+        return False
+    return True

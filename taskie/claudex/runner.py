@@ -1,0 +1,60 @@
+"""The script with which the agent runs Codex: made of values, self-contained. Runs and writes nothing itself."""
+
+from __future__ import annotations
+
+from taskie.claudex.texts import prompt, quoted, title
+from taskie.protocol import shown, speakable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from taskie.claudex.state import Loop
+    from taskie.claudex.texts import Names
+
+TERMINATOR = "PROMPTEOF"
+# What may come after `codex exec`, by the setting `[claudex] sandbox`.
+SANDBOX = {"bypass": "--dangerously-bypass-approvals-and-sandbox", "workspace-write": "--sandbox workspace-write"}
+
+
+def script(loop: Loop, round_: int, names: Names, sandbox: str) -> bytes:
+    """The runner of one round. The prompt's bytes are those of the topic: nothing in it is expanded."""
+    asked = prompt(loop, round_, names).replace("\0", "")  # bash would drop it too, with a complaint
+    end = terminator(asked)
+    first = shown(title(loop, round_), 400)
+    text = f"""\
+#!/usr/bin/env bash
+# {first}
+# Loop {loop.review_id}. Written by Taskie, and again for each round: changes are lost.
+
+printf '%s\\n' {quoted(first)}
+cd -- {quoted(names.root)} || exit 1
+PROMPT_FILE={quoted(names.prompt)}
+if ! command -v codex >/dev/null 2>&1; then
+    echo "codex is not installed, or not on PATH. Install it (npm install -g @openai/codex) and run this again." >&2
+    exit 1
+fi
+# Hooks that Codex fires stay out of the loop that runs it.
+export TASKIE_HOOK_SKIP=1
+cat > "$PROMPT_FILE" <<'{end}' || {{ echo "the prompt could not be written to $PROMPT_FILE" >&2; exit 1; }}
+{asked}{end}
+codex exec {SANDBOX[sandbox]} < "$PROMPT_FILE"
+"""
+    return encoded(text)
+
+
+def terminator(text: str) -> str:
+    """A word that is no line of the text, so that none of its lines can end it."""
+    lines = set(text.split("\n"))
+    word = TERMINATOR
+    number = 0
+    while word in lines:
+        number += 1
+        word = f"{TERMINATOR}_{number}"
+    return word
+
+
+def encoded(text: str) -> bytes:
+    """The bytes that came in, also those that were no UTF-8."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return speakable(text).encode("utf-8")

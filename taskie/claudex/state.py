@@ -1,0 +1,190 @@
+"""A loop's state file: what it says, and its atomic, compared writes. Knows the fields, not what follows from them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+
+from taskie.claudex import STATE
+from taskie.protocol import parse_json
+from taskie.store import Lock, StoreError, edit_pairs, read_pairs, read_regular, replace
+from taskie.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+DRAFTING, REVIEWING, DONE, CANCELLED = "drafting", "reviewing", "done", "cancelled"
+PLAN, REVIEW = "plan", "review"
+# The phases in which a loop of that mode has something to do; the first is where it begins.
+ACTIVE: Mapping[str, tuple[str, ...]] = {PLAN: (DRAFTING, REVIEWING), REVIEW: (REVIEWING,)}
+NONE, CLEAN, MAX_REACHED = "none", "no-material-findings", "max-reached"
+DEFAULT_ROUNDS = 3
+LOCK_PATIENCE = 10.0
+
+_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+_SESSION = re.compile(r"[A-Za-z0-9._-]{1,200}")
+
+
+class Loop(Value):
+    """One state file. `fields` is all that it says; `written` the file's time of change in nanoseconds."""
+
+    review_id: str
+    mode: str
+    phase: str
+    topic: str
+    round: int
+    max_rounds: int
+    repo_root: str
+    session_id: str
+    signal: str
+    fields: Mapping[str, str]
+    written: int = 0
+
+    @property
+    def active(self) -> bool:
+        return self.phase in ACTIVE.get(self.mode, ())
+
+
+def is_review_id(name: str) -> bool:
+    """Matched in full: an id becomes part of paths and commands."""
+    return _ID.fullmatch(name) is not None
+
+
+def number(text: str, default: int) -> int:
+    return int(text) if _NUMBER.fullmatch(text) else default
+
+
+def interpret(review_id: str, fields: Mapping[str, str], written: int = 0) -> Loop:
+    """The loop that these fields describe. The file's name says which loop it is, whatever the field says."""
+    return Loop(
+        review_id=review_id,
+        mode=fields.get("mode", ""),
+        phase=fields.get("phase", ""),
+        topic=_text(fields.get("topic", "")),
+        round=number(fields.get("round", ""), 1),
+        max_rounds=number(fields.get("max_rounds", ""), DEFAULT_ROUNDS),
+        repo_root=_text(fields.get("repo_root", "")),
+        session_id=fields.get("session_id", ""),
+        signal=fields.get("decision_signal", NONE),
+        fields=fields,
+        written=written,
+    )
+
+
+def _text(value: str) -> str:
+    """A JSON string, or, where somebody has written the text itself, that."""
+    if value.startswith('"'):
+        try:
+            parsed = parse_json(value)
+        except ValueError:
+            return value
+        if isinstance(parsed, str):
+            return parsed
+    return value
+
+
+def path_of(directory: str, review_id: str) -> str:
+    return os.path.join(directory, review_id + STATE)
+
+
+def names(directory: str) -> list[str]:
+    """The names before `.state` in the directory, review ids or not; none if it cannot be read."""
+    try:
+        return sorted(name[: -len(STATE)] for name in os.listdir(directory) if name.endswith(STATE))
+    except OSError:
+        return []
+
+
+def load(directory: str, review_id: str) -> Loop | None:
+    """The loop with this id, None if there is none; StoreError if its file cannot be used."""
+    path = path_of(directory, review_id)
+    data = read_regular(path)
+    if data is None:
+        return None
+    try:
+        written = os.lstat(path).st_mtime_ns
+    except OSError:
+        return None
+    return interpret(review_id, read_pairs(data), written)
+
+
+def load_all(directory: str) -> tuple[list[Loop], list[str]]:
+    """Every loop, the newest first, and what is wrong with files that cannot be read."""
+    loops = []
+    problems = []
+    for name in names(directory):
+        if is_review_id(name):
+            try:
+                loop = load(directory, name)
+            except StoreError as error:
+                problems.append(str(error))
+            else:
+                loops += [loop] if loop else []
+    # An id begins with the time at which its loop was started; an edit does not make a loop newer.
+    loops.sort(key=lambda loop: (loop.review_id[:15], loop.written, loop.review_id), reverse=True)
+    return loops, problems
+
+
+def now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def swap(
+    directory: str,
+    review_id: str,
+    seen: Mapping[str, str],
+    changes: Mapping[str, str],
+    before: Callable[[], None] | None = None,
+) -> bool:
+    """Compare and swap, under the lock: change the state if all that was seen of it still holds.
+
+    `before` makes what the new state speaks of; if that fails there is no new state. False, and nothing is done, if
+    somebody was faster. StoreError if it cannot be done.
+    """
+    path = path_of(directory, review_id)
+    with Lock(directory) as lock:
+        if not lock.take(LOCK_PATIENCE):
+            raise StoreError(f"{os.path.basename(path)} is being written by another process")
+        data = read_regular(path)
+        if data is None:
+            return False
+        fields = read_pairs(data)
+        if any(fields.get(key) != value for key, value in seen.items()):
+            return False
+        if before is not None:
+            before()
+        if changes:
+            replace(path, edit_pairs(data, {**changes, "last_updated_at": now()}))
+        return True
+
+
+def create(directory: str, mode: str, topic: str, rounds: int, root: str, session_id: str) -> str:
+    """Write a new loop's state and return its id. The caller holds the lock."""
+    started = time.time()
+    at = time.gmtime(started)
+    while True:
+        review_id = f"{time.strftime('%Y%m%d-%H%M%S', at)}-{os.urandom(3).hex()}"
+        if not os.path.lexists(path_of(directory, review_id)):
+            break
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", at)
+    plain = root.isprintable() and root == root.strip() and not root.startswith('"')
+    fields = {
+        "mode": mode,
+        "phase": ACTIVE[mode][0],
+        "topic": json.dumps(topic),
+        "round": "1",
+        "max_rounds": str(rounds),
+        "review_id": review_id,
+        "repo_root": root if plain else json.dumps(root),
+        "session_id": session_id if _SESSION.fullmatch(session_id) else "",
+        "started_at": moment,
+        "started_at_epoch": str(int(started)),
+        "last_updated_at": moment,
+        "decision_signal": NONE,
+    }
+    replace(path_of(directory, review_id), edit_pairs(b"", fields))
+    return review_id
