@@ -79,9 +79,9 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     status = _add(
         commands,
         "status",
-        "where every plan of this project stands",
-        "Shows each plan with its stage, phase and review count, the newest first. The newest is the one that "
-        "the hook works on.",
+        "where every engine in this project stands",
+        "Shows each plan with its stage, phase and review count, the newest first: that is the one that the hook "
+        "works on. Other engines that are used here follow with what they say of themselves.",
     )
     status.add_argument("--json", action="store_true", help="for programs: a JSON object")
     status.set_defaults(run=_status)
@@ -204,9 +204,9 @@ def _stop_hook(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from taskie.plans import commands
+    from taskie import overview
 
-    return commands.status(as_json=options.json)
+    return overview.main(as_json=options.json)
 
 
 def _next(options: argparse.Namespace) -> int:

@@ -100,6 +100,19 @@ class TestStatus:
             "reviews": "0/8",
         }
 
+    def test_other_engines_follow(self, plan: Plan, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+        plan.state.write()
+        (project.path / ".claude" / "claudex").mkdir(parents=True)
+        assert cli.main(["claudex", "start", "plan", "a greeting"]) == 0
+        capsys.readouterr()
+        assert cli.main(["status"]) == 0
+        out = capsys.readouterr().out
+        assert re.search(r"(?s)^PLANS\nPLAN .*test-plan .*\nCLAUDEX\nLOOP .*drafting .*a greeting", out)
+        assert cli.main(["status", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["plans"][0]["plan"] == "test-plan"
+        assert told["claudex"]["loops"][0]["phase"] == "drafting"
+
     def test_a_field_of_the_wrong_type(self, plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
         plan.state.write(max_reviews="many")
         assert cli.main(["status"]) == 0
