@@ -121,9 +121,12 @@ def judge(exit_code: int, stdout: str, stderr: str, event_name: str = "Stop", co
     if document is not None and refused is None:
         reading = _obey(document, exit_code, feedback, event_name, subject)
     elif refused is not None:
-        # The client stops reading here: not even exit 2 counts.
+        # Only the exit code counts then. Clients before 2.1.213 allow the stop even at exit 2.
         fault = f"{_lost(document)}: {refused}"
         reading = Reading("allowed", f"{subject} is allowed: {fault}", document=document, fault=fault)
+        if exit_code == 2:
+            sentence = f"{subject} is blocked by exit 2, with its stderr as the reason ({fault})"
+            reading = replace(reading, outcome="blocked", sentence=sentence, decision="block", reason=feedback)
     else:
         reading = _obey_exit_code(exit_code, stdout, stderr, feedback, event_name, subject, lost)
     if reading.outcome == "blocked" and event_name in PAST:

@@ -41,11 +41,7 @@ def test_output(
     tmp_path: Path,
     version: tuple[int, ...],
     observe: Callable[[str, object], None],
-    request: pytest.FixtureRequest,
 ) -> None:
-    if output.name == "lost block, exit 2" and version >= (2, 1, 213):
-        reason = "judge() follows the clients before 2.1.213, in which exit 2 does not count beside such an object"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     command = printing(output, tmp_path, hook_file)
     client = claude_client(hooks={"Stop": command})
     client.agent("Done.", repeat("Done again."))

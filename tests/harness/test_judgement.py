@@ -127,9 +127,9 @@ def test_exit_2_blocks_beside_an_object_that_does_not() -> None:
     assert (reading.outcome, reading.reason, reading.system_message) == ("blocked", "[h]: Tests fail.", "Note.")
 
 
-def test_exit_2_does_not_block_beside_an_object_that_is_refused() -> None:
-    reading = judge(2, '{"decision": "block", "reason": null}', "Tests fail.")
-    assert reading.outcome == "allowed"
+def test_exit_2_blocks_beside_an_object_that_is_refused() -> None:
+    reading = judge(2, '{"decision": "block", "reason": null}', "Tests fail.", command="h")
+    assert (reading.outcome, reading.reason) == ("blocked", "[h]: Tests fail.")
     assert "block lost" in reading.sentence
 
 
