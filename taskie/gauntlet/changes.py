@@ -63,10 +63,14 @@ def _set_up(git: Git) -> str | None:
     return said.decode().strip() or None if code == 0 else None
 
 
-def find(git: Git, seen: Snapshot, base: Base, log_dir: str) -> Changes:
-    """Committed, staged, unstaged and untracked, without the logs."""
+def find(git: Git, seen: Snapshot, base: Base, log_dir: str, more: tuple[str, ...] = ()) -> Changes:
+    """Committed, staged, unstaged and untracked, without the logs.
+
+    `more` are files that differed from the commit of the last recorded run: on the base itself what is the same
+    as in that commit by now has changed all the same.
+    """
     untracked = {path for each in seen.untracked if (path := seen.inside(each)) is not None}
-    files = untracked.union(git.changed_since(base.since))
+    files = untracked.union(git.changed_since(base.since), more if base.holds_head else ())
     kept = sorted(path for path in files if path != log_dir and not path.startswith(f"{log_dir}/"))
     return Changes(base, tuple(kept), frozenset(untracked))
 

@@ -46,3 +46,8 @@ def spent_message(before: State, max_retries: int) -> str:
     failures = f"{count} gate{'s' * (count != 1)} still failing" if count else "the last run failed"
     which = ", ".join(before.open_gates[:8]) or "see the logs"
     return f"The retry limit ({max_retries}) is exceeded and {failures}: {which}. A person should look at it"
+
+
+def seen_before(before: State, tree: str) -> tuple[str, ...]:
+    """What the last run saw beyond its commit, if the tree is another than the one that passed."""
+    return () if tree == before.passed_tree else before.dirty

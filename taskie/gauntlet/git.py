@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _ALIEN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF")
 _ARGUMENTS = 100_000  # characters of paths in one call; every system allows more
+MAX_DIRTY = 2000
 
 
 class Entry(Value):
@@ -39,10 +40,17 @@ class Snapshot(Value):
     branch: str
     changed: tuple[Entry, ...]
     untracked: tuple[str, ...]
+    staged: tuple[str, ...] = ()
 
     def inside(self, path: str) -> str | None:
         """A path of the repository as the project names it; None if it lies elsewhere."""
         return path[len(self.prefix) :] if path.startswith(self.prefix) else None
+
+    def dirty(self) -> tuple[str, ...]:
+        """The project's files that are not as in the commit, as far as a record can hold them."""
+        paths = (*(entry.path for entry in self.changed), *self.staged, *self.untracked)
+        found = sorted({path for each in paths if (path := self.inside(each)) is not None and path.isprintable()})
+        return tuple(found[:MAX_DIRTY])
 
 
 class Git:
@@ -77,7 +85,7 @@ class Git:
                 env=env,
                 input=given if given is not None else b"",
                 capture_output=True,
-                timeout=max(0.1, self._deadline - time.monotonic()),
+                timeout=min(max(0.1, self._deadline - time.monotonic()), 3600.0),
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -159,6 +167,7 @@ def _snapshot(top: str, prefix: str, status: bytes) -> Snapshot:
     branch = "HEAD"
     changed = []
     untracked = []
+    staged = []
     for record in status.split(b"\0"):
         kind, _, rest = record.partition(b" ")
         if kind == b"#":
@@ -169,6 +178,7 @@ def _snapshot(top: str, prefix: str, status: bytes) -> Snapshot:
                 branch = os.fsdecode(value)
         elif kind == b"1":
             xy, sub, _, _, mode, _, _, path = rest.split(b" ", 7)
+            staged.append(os.fsdecode(path))
             if xy[1:] != b".":
                 changed.append(Entry(os.fsdecode(path), int(mode, 8), sub[:1] == b"S"))
         elif kind == b"u":
@@ -176,4 +186,4 @@ def _snapshot(top: str, prefix: str, status: bytes) -> Snapshot:
             changed.append(Entry(os.fsdecode(path), int(mode, 8), sub[:1] == b"S"))
         elif kind == b"?":
             untracked.append(os.fsdecode(rest))
-    return Snapshot(top, prefix, commit, branch, tuple(changed), tuple(untracked))
+    return Snapshot(top, prefix, commit, branch, tuple(changed), tuple(untracked), tuple(staged))

@@ -113,7 +113,9 @@ class _Run:
         if request.reuse and before.passed_tree == self.tree and not orphaned and not before.open_gates:
             status = before.status if before.status in PASSES else "passed"
             return self._end(status or "passed", "These very files have passed already, so nothing was run")
-        self.found = changes.find(self.git, self.seen, self.base, config.log_dir)
+        self.found = changes.find(
+            self.git, self.seen, self.base, config.log_dir, context.seen_before(before, self.tree)
+        )
         files = self.found.files
         if orphaned:
             everything = changes.find(self.git, self.seen, self.base.but(since=self.git.empty_tree()), config.log_dir)
@@ -245,7 +247,11 @@ class _Run:
             tree, commit = fingerprint(self.git, seen, self.config.log_dir, self.config.digest), seen.commit
         if any(result.log and not result.reused for result in results):  # at least one gate ran
             after = after.but(
-                last_run_completed_at=state.now(), branch=self.seen.branch, commit=commit, in_base=self.base.holds_head
+                last_run_completed_at=state.now(),
+                branch=self.seen.branch,
+                commit=commit,
+                in_base=self.base.holds_head,
+                dirty=self.seen.dirty(),
             )
             self._save(after.but(tree=tree, answers=answers.digest(self.log_dir)))
         elif not self.console:

@@ -23,6 +23,7 @@ class State(Value):
 
     `tree` is the fingerprint after the last run's gates, `passed_tree` the one that all gates passed on, `answers`
     a digest of what the agent said about violations. `gates` has each gate's last verdict and the tree it was of.
+    `dirty` are the files that differed from `commit`: a run is about what it saw, not about what was committed.
     """
 
     last_run_completed_at: str | None = None
@@ -33,6 +34,7 @@ class State(Value):
     tree: str | None = None
     passed_tree: str | None = None
     answers: str | None = None
+    dirty: tuple[str, ...] = ()
     gates: Mapping[str, dict[str, Any]] = {}
     carried: Mapping[str, list[dict[str, Any]]] = {}
 
@@ -79,6 +81,8 @@ def load(directory: str) -> State | None:
             fields[name] = raw[name]
     if isinstance(raw.get("in_base"), bool):
         fields["in_base"] = raw["in_base"]
+    if isinstance(raw.get("dirty"), list):
+        fields["dirty"] = tuple(path for path in raw["dirty"] if isinstance(path, str))
     gates = raw.get("gates")
     if isinstance(gates, dict):
         fields["gates"] = {key: gate for key, gate in gates.items() if isinstance(gate, dict)}
@@ -93,5 +97,5 @@ def _objects(items: Any) -> list[dict[str, Any]]:
 
 
 def save(directory: str, state: State) -> None:
-    raw = {name: value for name, value in state._fields().items() if value not in (None, {})}
+    raw = {name: value for name, value in state._fields().items() if value not in (None, {}, ())}
     replace(os.path.join(directory, STATE), (json.dumps(raw, indent=2) + "\n").encode())
