@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+from taskie.gauntlet.hashing import digest as digest_of
 from taskie.gauntlet.outcome import Unable
 from taskie.protocol import parse_json
 from taskie.store import StoreError, read_regular
@@ -160,11 +161,9 @@ def read_files(directory: str) -> dict[str, tuple[str, list[Violation]]]:
 
 def digest(directory: str) -> str:
     """Of everything that the agent has answered: another one is progress."""
-    import hashlib
-
     told = [
         (gate, *identity(violation), str(violation.get("status")), str(violation.get("result")))
         for gate, (_, violations) in read_files(directory).items()
         for violation in violations
     ]
-    return hashlib.sha256(repr(sorted(told)).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return digest_of(repr(sorted(told)).encode("utf-8", "surrogatepass"))

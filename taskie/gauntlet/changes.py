@@ -59,7 +59,8 @@ def find_base(git: Git, seen: Snapshot, configured: str | None, recorded: str | 
 
 
 def _set_up(git: Git) -> str | None:
-    code, said, _ = git.attempt(["log", "-1", "--format=%H", "--", MARKER])
+    """The commit that brought the gates, not one that touched them since: that may be the agent's own."""
+    code, said, _ = git.attempt(["log", "-1", "--diff-filter=A", "--format=%H", "--", MARKER])
     return said.decode().strip() or None if code == 0 else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from taskie.gauntlet import MARKER
+from taskie.gauntlet import MARKER, hashing
 from taskie.gauntlet.documents import Document, Invalid, Problem, read, take
 from taskie.values import Value
 
@@ -233,13 +233,11 @@ def load(root: str, settings: Config | None = None) -> Config:
 
 
 def _digest(documents: list[Document]) -> str:
-    import hashlib
-
-    found = hashlib.sha256()
+    found = hashing.new()
     for document in documents:
         found.update(f"{document.name} {len(document.digest)}\0".encode())
         found.update(document.digest)
-    return found.hexdigest()[:24]
+    return found.hexdigest()
 
 
 def _table(

@@ -5,8 +5,9 @@ A verdict belongs to a fingerprint. Committing does not change it, every edit do
 
 from __future__ import annotations
 
-import hashlib
 import os
+
+from taskie.gauntlet import hashing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,11 +27,11 @@ def fingerprint(git: Git, seen: Snapshot, log_dir: str, rules: str) -> str:
             present.append(entry.path)
     present += [path for path in seen.untracked if not path.startswith(logs)]
     files.update(_hashes(git, seen.top, present))
-    found = hashlib.sha256(f"{rules}\0".encode())
+    found = hashing.new(f"{rules}\0".encode())
     for path in sorted(files):
         if not path.startswith(logs):
             found.update(f"{files[path]} ".encode() + os.fsencode(path) + b"\0")
-    return found.hexdigest()[:40]
+    return found.hexdigest()
 
 
 def _index(git: Git) -> dict[str, str]:
@@ -84,11 +85,13 @@ def _mode(path: str) -> str:
 def _blob(data: bytes, git: Git) -> str:
     # SHA-1 as git's default; in a repository with another hash the name differs from git's, which only means
     # that committing such a file counts as a change.
+    import hashlib
+
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
 
 def _raw(path: str) -> str:
-    found = hashlib.sha256()
+    found = hashing.new()
     try:
         with open(path, "rb") as file:
             while chunk := file.read(1 << 20):

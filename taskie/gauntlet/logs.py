@@ -6,6 +6,7 @@ import os
 import re
 import time
 
+from taskie.gauntlet.hashing import digest
 from taskie.gauntlet.outcome import Unable
 
 TYPE_CHECKING = False
@@ -69,9 +70,7 @@ def name_of(job: Job, who: str = "") -> str:
     wanted = f"{job.kind}_" + "_".join(parts)
     safe = _UNSAFE.sub("_", wanted)
     if len(safe) > MAX_NAME or (safe != wanted and safe != wanted.replace("/", "_")):
-        import hashlib
-
-        safe = f"{safe[: MAX_NAME - 9]}~{hashlib.sha256(os.fsencode(wanted)).hexdigest()[:8]}"
+        safe = f"{safe[: MAX_NAME - 9]}~{digest(os.fsencode(wanted))[:8]}"
     return safe
 
 
