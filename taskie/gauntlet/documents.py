@@ -62,10 +62,16 @@ def yaml_module() -> Any:
         return __import__("yaml")
     except ImportError:
         pass
-    if "site" not in sys.modules or sys.flags.no_site:
-        import site
+    if sys.flags.no_site:
+        # Its own directory is enough most of the time; the whole of `site` runs every .pth file there is.
+        version = "python{}.{}".format(*sys.version_info)
+        beside = os.path.join(os.path.dirname(os.path.dirname(sys.executable)), "lib", version, "site-packages")
+        if os.path.isdir(os.path.join(beside, "yaml")):
+            sys.path.append(beside)
+        else:
+            import site
 
-        site.main()
+            site.main()
         try:
             return __import__("yaml")
         except ImportError:
