@@ -42,8 +42,10 @@ class Recorder:
     def _note(self, nodeid: str, report: pytest.TestReport | pytest.CollectReport) -> None:
         crash = getattr(report.longrepr, "reprcrash", None)
         lines = str(getattr(crash, "message", "") or report.longrepr or "").strip().splitlines()
+        # A module that cannot be imported has no crash, only a text whose lines of the error begin with E.
+        errors = [line[1:].strip() for line in lines if line.startswith("E ")] or lines
         if len(self._failed) < MAX_FAILURES:
-            self._failed.setdefault(nodeid, f"{nodeid}: {lines[0][:200]}" if lines else nodeid)
+            self._failed.setdefault(nodeid, f"{nodeid}: {errors[0][:200]}" if errors else nodeid)
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         told = {

@@ -45,7 +45,9 @@ class TestTheQuestion:
 
     def test_any_command(self, gauntlet: Gauntlet) -> None:
         gauntlet.write("mine", "x\n")
-        gauntlet.configure(cli={"default_preference": ["mine"], "commands": {"mine": f"cat > seen; echo '{json.dumps(FAIL)}'"}})
+        gauntlet.configure(
+            cli={"default_preference": ["mine"], "commands": {"mine": f"cat > seen; echo '{json.dumps(FAIL)}'"}}
+        )
         gauntlet.review("quality")
         assert_blocked(gauntlet.stop(), "x is not used")
         assert "new file" in (gauntlet.path / "seen").read_text()

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_taskie import FakeCli, Project, assert_approved, assert_blocked
 from taskie.gauntlet.outcome import RunResult, is_blocking
+
 from .gates import Gauntlet
 from .reviewing import FAIL, client
 from .scenarios import ALL, scenario

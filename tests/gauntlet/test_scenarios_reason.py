@@ -7,6 +7,7 @@ import re
 import pytest
 
 from pytest_taskie import FakeCli
+
 from .gates import Gauntlet
 from .reviewing import FAIL, client
 from .scenarios import scenario

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from pytest_taskie import Project, assert_approved, assert_blocked
+
 from .gates import Gauntlet
 from .scenarios import scenario
 

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from pytest_taskie import FakeCli, Project, assert_approved, assert_blocked
+
 from .gates import Gauntlet
 from .reviewing import FAIL, client
 from .scenarios import scenario
