@@ -137,7 +137,8 @@ def _gauntlet(project: Path, env: dict[str, str]) -> None:
     own, interpreter = best[0] - best[1], best[2]
     sign = "ok" if own <= 12 * interpreter else "OVER"
     label = f"a gate, without its time and {len(calls)} calls of git / bare interpreter"
-    print(f"{label:<58} {own * 1e3:8.2f} ms / {interpreter * 1e3:8.2f} ms = {own / interpreter:5.2f}x  (goal 12x)  {sign}")
+    times = f"{own * 1e3:8.2f} ms / {interpreter * 1e3:8.2f} ms = {own / interpreter:5.2f}x"
+    print(f"{label:<58} {times}  (goal 12x)  {sign}")
 
 
 def _newest(base: Path) -> None:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 
 from taskie.gauntlet import MARKER, hashing
 from taskie.gauntlet.documents import Document, Invalid, Problem, read, take
+from taskie.gauntlet.rules import CHECK, CLI, ENTRY, FOLDER, NAME, REVIEW, STOP_HOOK, TOP
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
-FOLDER = ".gauntlet"
 PRESETS = ("claude", "codex")
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-_REVISION = re.compile(r"[^\s\x00-\x1f\x7f~^:?*\[\\-][^\s\x00-\x1f\x7f~^:?*\[\\]*")
 
 
 class Check(Value):
@@ -74,6 +71,7 @@ class Config(Value):
     reviews: Mapping[str, Review] = {}
     problems: tuple[Problem, ...] = ()
     digest: str = ""
+    source: Document | None = None
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -84,113 +82,15 @@ class Config(Value):
         return tuple(str(problem) for problem in self.problems if problem.warning)
 
 
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise ValueError("a text")
-    return value
-
-
-def whole(least: int, most: int = 10**6) -> Callable[[Any], int]:
-    def check(value: Any) -> int:
-        if type(value) is not int or not least <= value <= most:
-            raise ValueError(f"a whole number from {least} to {most}")
-        return value
-
-    return check
-
-
-def number(least: float) -> Callable[[Any], float]:
-    def check(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < 10**9:
-            raise ValueError(f"a number from {least:g} on")
-        return float(value)
-
-    return check
-
-
-def _seconds(value: Any) -> float:
-    found = number(0)(value)
-    if not found:
-        raise ValueError("a number of seconds above 0")
-    return found
-
-
-def _inside(value: Any) -> str:
-    """A path that stays below the project's root, without the dots."""
-    text = _text(value)
-    parts = [part for part in text.split("/") if part not in ("", ".")]
-    if os.path.isabs(text) or ".." in parts:
-        raise ValueError(f"a path inside the project, not {text!r}")
-    return "/".join(parts) or "."
-
-
-def _log_dir(value: Any) -> str:
-    path = _inside(value)
-    if path == "." or path.split("/")[0] in (".git", FOLDER):
-        raise ValueError("a directory of its own inside the project")
-    return path
-
-
-def _revision(value: Any) -> str:
-    if not isinstance(value, str) or not _REVISION.fullmatch(value):
-        raise ValueError("a branch, such as origin/main")
-    return value
-
-
-def _texts(item: Callable[[Any], str]) -> Callable[[Any], tuple[str, ...]]:
-    def check(value: Any) -> tuple[str, ...]:
-        values = [value] if isinstance(value, str) else value
-        if not isinstance(values, list):
-            raise ValueError("a list")
-        return tuple(item(each) for each in values)
-
-    return check
-
-
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise ValueError("names of letters, digits, '_', '-' and '.'")
-    return value
-
-
-def _commands(value: Any) -> dict[str, str]:
-    if not isinstance(value, dict):
-        raise ValueError("a mapping of names to commands")
-    return {_name(name): _text(command) for name, command in value.items()}
-
-
-STOP_HOOK = {"enabled": _flag, "run_interval_minutes": number(0)}
-_CLI = {"default_preference": _texts(_name), "commands": _commands}
-_ENTRY = {"path": _inside, "exclude": _texts(_inside), "checks": _texts(_name), "reviews": _texts(_name)}
-_TOP = {
-    "base_branch": _revision,
-    "log_dir": _log_dir,
-    "allow_parallel": _flag,
-    "max_retries": whole(0, 100),
-    "entry_points": lambda value: value,
-    "stop_hook": lambda value: value,
-    "cli": lambda value: value,
-}
-_GATE = {"parallel": _flag, "timeout": _seconds, "fail_fast": _flag, "run_in_ci": _flag, "run_locally": _flag}
-_CHECK = {"command": _text, "working_directory": _inside, **_GATE, "fix_instructions": _text}
-_REVIEW = {"num_reviews": whole(1, 20), "cli_preference": _texts(_name), "model": _name, **_GATE}
-
-
 def load_settings(root: str) -> Config:
     """`config.yml` alone: enough to know whether anything is to be done at this stop. Invalid if it is no YAML."""
     document = read(os.path.join(root, MARKER), MARKER)
     if document is None:
         raise Invalid(Problem(MARKER, None, "is not there"))
     problems: list[Problem] = []
-    top = take(document, (), document.content, _TOP, problems)
+    top = take(document, (), document.content, TOP, problems)
     hook = _table(document, top, "stop_hook", STOP_HOOK, problems)
-    cli = _table(document, top, "cli", _CLI, problems)
+    cli = _table(document, top, "cli", CLI, problems)
     config = Config(
         entry_points=_entries(document, top.get("entry_points", []), problems),
         enabled=hook.get("enabled"),
@@ -198,6 +98,7 @@ def load_settings(root: str) -> Config:
         preference=cli.get("default_preference") or PRESETS,
         commands=cli.get("commands", {}),
         digest=_digest([document]),
+        source=document,
         **{key: top[key] for key in ("base_branch", "log_dir", "allow_parallel", "max_retries") if key in top},
     )
     return config.but(problems=tuple(problems))
@@ -221,7 +122,7 @@ def load(root: str, settings: Config | None = None) -> Config:
             if document is None:
                 continue
             documents.append(document)
-            if not _NAME.fullmatch(name):
+            if not NAME.fullmatch(name):
                 problems.append(Problem(shown, None, "a gate's name has letters, digits, '_', '-' and '.' only"))
             elif folder == "checks":
                 checks[name] = _check(name, document, problems)
@@ -260,7 +161,7 @@ def _entries(document: Document, raw: Any, problems: list[Problem]) -> tuple[Ent
         if not isinstance(item, dict) or "path" not in item:
             problems.append(Problem(document.name, document.line(*at), "an entry point must be a mapping with a path"))
             continue
-        fields = take(document, at, item, _ENTRY, problems)
+        fields = take(document, at, item, ENTRY, problems)
         if "path" in fields:
             found.append(EntryPoint(**fields))
     return tuple(found)
@@ -277,14 +178,14 @@ def _files(root: str, folder: str, suffixes: tuple[str, ...]) -> list[tuple[str,
 
 
 def _check(name: str, document: Document, problems: list[Problem]) -> Check:
-    fields = take(document, (), document.content, _CHECK, problems)
+    fields = take(document, (), document.content, CHECK, problems)
     if "command" not in document.content:
         problems.append(Problem(document.name, None, "a check needs a command"))
     return Check(name, **{"command": "false", **fields})
 
 
 def _review(name: str, document: Document, problems: list[Problem]) -> Review:
-    fields = take(document, (), document.content, _REVIEW, problems)
+    fields = take(document, (), document.content, REVIEW, problems)
     if not document.body.strip():
         problems.append(Problem(document.name, None, "a review needs a prompt after its frontmatter"))
     return Review(name, document.body.strip(), **fields)
@@ -296,11 +197,11 @@ def _references(root: str, config: Config, problems: list[Problem]) -> None:
 
     for position, entry in enumerate(config.entry_points):
         for kind, names, known in (("check", entry.checks, config.checks), ("review", entry.reviews, config.reviews)):
-            for name in names:
+            for number, name in enumerate(names):
                 if name not in known:
                     text = unknown(name, name, known).replace("unknown key", f"there is no {kind}", 1)
-                    where = f"entry_points.{position} ({entry.path}): "
-                    problems.append(Problem(MARKER, None, where + text))
+                    at = ("entry_points", str(position), f"{kind}s", str(number))
+                    problems.append(Problem(MARKER, config.source.line(*at) if config.source else None, text))
     clis = {*PRESETS, *config.commands}
     wanted = [(MARKER, "cli.default_preference", config.preference)]
     wanted += [(f"{FOLDER}/reviews/{r.name}.md", "cli_preference", r.cli_preference) for r in config.reviews.values()]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from taskie.gauntlet.config import STOP_HOOK, Config
 from taskie.gauntlet.documents import Invalid, read, take
+from taskie.gauntlet.rules import STOP_HOOK
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from taskie.gauntlet.config import Config
     from taskie.gauntlet.documents import Problem
 
 GLOBAL = ("~", ".config", "agent-gauntlet", "config.yml")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -99,7 +98,7 @@ class Gauntlet:
     def files(self, below: str = "") -> list[str]:
         """What lies in the log directory."""
         folder = self.logs / below
-        return sorted(os.listdir(folder)) if folder.exists() else []
+        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
     def violations(self) -> Path:
         """The newest review file."""

@@ -160,7 +160,7 @@ class TestInit:
         before = (gauntlet.path / ".gauntlet" / "config.yml").read_text()
         self.init(project)
         assert (gauntlet.path / ".gauntlet" / "config.yml").read_text() == before
-        assert sorted(os.listdir(gauntlet.path / ".gauntlet")) == ["checks", "config.yml"]
+        assert sorted(path.name for path in (gauntlet.path / ".gauntlet").iterdir()) == ["checks", "config.yml"]
 
     def test_the_plugin_provides_the_hook(self, project: Project) -> None:
         project.git()

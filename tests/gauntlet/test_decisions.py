@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import Events, Project, RunHook, assert_approved, assert_blocked
+from taskie.gauntlet.engine import SHARE, stop
+from taskie.gauntlet.run import Request, execute_run
+from taskie.guard import Turn
 from taskie.project import plugin_root
 
 from .gates import Gauntlet
@@ -20,6 +23,36 @@ def ago(minutes: float) -> str:
 
 def status(gauntlet: Gauntlet, *, active: bool = False) -> str:
     return str(gauntlet.stop(active=active).json["status"])
+
+
+class TestG3ADirectCall:
+    def test_a_run_returns(self, failing: Gauntlet, project: Project) -> None:
+        result = execute_run(Request(str(failing.path), project.env, time.monotonic() + 60))
+        assert (result.status, result.message) == ("failed", "1 of 1 gate failed: check lint")
+        assert result.console_log_path == str(failing.logs / "console.1.log")
+        assert result.error_message is None
+
+    def test_an_error_is_a_result_too(self, failing: Gauntlet, project: Project) -> None:
+        failing.write(".gauntlet/config.yml", "- 1\n")
+        result = execute_run(Request(str(failing.path), project.env, time.monotonic() + 60))
+        assert result.status == "error"
+        assert "must be a mapping" in (result.error_message or "")
+
+
+class TestG4TheHooksTime:
+    def test_over_it_nothing_is_proven(self, gauntlet: Gauntlet, project: Project) -> None:
+        gauntlet.check("slow", "sleep 60")
+        result = stop(Turn(False), str(gauntlet.path), project.env, time.monotonic() + 0.5)
+        assert result.status == "infrastructure_error"
+        assert "all the time that the hook has" in result.message
+        assert gauntlet.files() == [".execution_state", "previous"]
+
+    def test_a_gate_that_truly_failed_still_blocks(self, failing: Gauntlet, project: Project) -> None:
+        failing.check("slow", "sleep 60")
+        assert stop(Turn(False), str(failing.path), project.env, time.monotonic() + 1).status == "failed"
+
+    def test_its_share(self) -> None:
+        assert SHARE == 290
 
 
 class TestG5ProgressWithinATurn:
@@ -120,10 +153,6 @@ def test_g9_an_empty_object_is_valid(passing: Gauntlet) -> None:
 
 class TestG10TheUnifiedHook:
     """Exactly what both clients accept, and nothing of our own status."""
-
-    @pytest.fixture
-    def unified(self, run_hook: RunHook, events: Events) -> RunHook:
-        return run_hook
 
     def test_a_block(self, failing: Gauntlet, run_hook: RunHook) -> None:
         result = run_hook()

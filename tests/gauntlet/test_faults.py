@@ -44,7 +44,10 @@ class TestTheConfiguration:
             ("entry_points:\n  - checks: [a]\n", "config.yml:2: an entry point must be a mapping with a path"),
             ("entry_points: {path: x}\n", "entry_points must be a list"),
             ("stop_hook: 5\n", "stop_hook must be a mapping"),
-            ("entry_points: [{path: ., checks: [nothing]}]\n", "there is no check 'nothing'"),
+            (
+                "entry_points:\n- path: .\n  checks:\n  - lint\n  - lynt\n",
+                "config.yml:5: there is no check 'lynt'; did",
+            ),
         ],
     )
     def test_wrong(self, failing: Gauntlet, text: str, message: str) -> None:
