@@ -23,7 +23,7 @@ def _flag(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise ValueError("a text")
+        raise ValueError("a text" if isinstance(value, str) else f'a text, in quotes: "{str(value).lower()}"')
     return value
 
 

@@ -84,7 +84,7 @@ class TestTheConfiguration:
         ("name", "text", "message"),
         [
             ("checks/lint.yml", "comand: x\n", "lint.yml: a check needs a command"),
-            ("checks/lint.yml", "command: 5\n", "lint.yml:1: command must be a text"),
+            ("checks/lint.yml", "command: true\n", 'lint.yml:1: command must be a text, in quotes: "true"'),
             ("checks/lint.yml", "command: x\ntimeout: -1\n", "lint.yml:2: timeout must be"),
             ("checks/lint.yml", "command: x\nworking_directory: ../..\n", "lint.yml:2: working_directory must be"),
             ("reviews/r.md", "---\nnum_reviews: 0\n---\nx", "r.md:2: num_reviews must be a whole number"),
