@@ -19,8 +19,8 @@ PREVIOUS = "previous"
 STATE = ".execution_state"
 LOCK = ".gauntlet-run.lock"
 _OURS = re.compile(r"(?:console|check_.+|review_.+)\.(\d{1,9})\.(?:log|json)", re.DOTALL)
-_UNSAFE = re.compile(r"[^A-Za-z0-9._@-]")
-MAX_NAME = 120
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+MAX_ENTRY = 60
 TAIL = 1 << 20
 
 
@@ -65,13 +65,11 @@ def _names(path: str) -> list[str]:
 
 
 def name_of(job: Job, who: str = "") -> str:
-    """A file name for a job, without number and suffix. A name that had to be changed gets a mark of its own."""
-    parts = [job.entry, job.gate.name] + ([f"{who}@{job.slot}"] if who else [])
-    wanted = f"{job.kind}_" + "_".join(parts)
-    safe = _UNSAFE.sub("_", wanted)
-    if len(safe) > MAX_NAME or (safe != wanted and safe != wanted.replace("/", "_")):
-        safe = f"{safe[: MAX_NAME - 9]}~{digest(os.fsencode(wanted))[:8]}"
-    return safe
+    """A file name for a job, without number and suffix. An entry that is no plain path gets a mark of its own."""
+    entry = _UNSAFE.sub("_", job.entry)
+    if len(entry) > MAX_ENTRY or entry != job.entry.replace("/", "_"):
+        entry = f"{entry[:MAX_ENTRY]}~{digest(os.fsencode(job.entry))[:8]}"
+    return f"{job.kind}_{entry}_{job.gate.name}" + (f"_{who}@{job.slot}" if who else "")
 
 
 def create(path: str) -> int:
