@@ -132,7 +132,10 @@ class _Run:
         moved = logs.archive(self.log_dir)
         if moved or before.status:
             self.warnings.append(f"Auto-clean: {why}; the logs of the last runs are in {logs.PREVIOUS}/")
-        before = before.but(status=None, tree=None, passed_tree=None, answers=None, gates={}, carried={})
+        # Another name for the same files clears no failure.
+        kept = {key: before.gates[key] for key in before.open_gates} if before.tree == self.tree else {}
+        status = "failed" if kept else None
+        before = before.but(status=status, tree=None, passed_tree=None, answers=None, gates=kept, carried={})
         self._save(before)
         return before
 

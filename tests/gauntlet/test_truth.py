@@ -31,6 +31,13 @@ class TestAFailureStaysOpen:
         failing.record(**{**failing.state, "in_base": True})
         assert status(failing) == "failed"
 
+    def test_on_a_branch_of_another_name(self, failing: Gauntlet, project: Project) -> None:
+        project.git("checkout", "-q", "main")
+        failing.commit()
+        assert status(failing) == "failed"
+        project.git("checkout", "-q", "-b", "other")
+        assert status(failing) == "failed"
+
     def test_in_a_part_that_is_untouched_now(self, gauntlet: Gauntlet) -> None:
         gauntlet.check("lint", "test ! -e ../bad")
         gauntlet.configure(entry_points=[{"path": "src", "checks": ["lint"]}])
