@@ -138,6 +138,18 @@ class TestAVerdictBelongsToATree:
         assert status(passing) == "passed"
         assert passing.state["passed_tree"] != before
 
+    @pytest.mark.parametrize("tracked", [False, True])
+    def test_the_logs_are_no_part_of_it(self, failing: Gauntlet, tracked: bool) -> None:
+        (failing.path / ".gitignore").unlink()
+        assert status(failing) == "failed"
+        if tracked:
+            failing.commit()
+            assert failing.stop(active=True).json["status"] == "failed"
+        assert failing.stop(active=True).json["status"] == "stop_hook_active"
+        (failing.path / "bad").unlink()
+        assert status(failing) == "passed"
+        assert "passed already" in failing.stop().json["message"]
+
     def test_staging_is_no_change(self, passing: Gauntlet, project: Project) -> None:
         passing.write(".gitattributes", "* text=auto\n")
         (passing.path / "dos").write_bytes(b"a\r\nb\r\n")
