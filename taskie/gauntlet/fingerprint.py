@@ -53,12 +53,12 @@ def _hashes(git: Git, top: str, paths: Iterable[str]) -> dict[str, str]:
         full = os.path.join(top, path)
         try:
             if os.path.islink(full):
-                found[path] = "120000 " + _blob(os.fsencode(os.readlink(full)), git)
+                found[path] = "120000 " + _blob(os.fsencode(os.readlink(full)))
             elif os.path.isdir(full):
                 found[path] = "160000 " + _submodule(git, full)
             elif "\n" in path:
                 with open(full, "rb") as file:
-                    found[path] = _mode(full) + _blob(file.read(), git)
+                    found[path] = _mode(full) + _blob(file.read())
             elif os.path.isfile(full):
                 plain.append(path)
             else:
@@ -82,7 +82,7 @@ def _mode(path: str) -> str:
     return "100755 " if os.stat(path).st_mode & 0o100 else "100644 "
 
 
-def _blob(data: bytes, git: Git) -> str:
+def _blob(data: bytes) -> str:
     # SHA-1 as git's default; in a repository with another hash the name differs from git's, which only means
     # that committing such a file counts as a change.
     import hashlib
