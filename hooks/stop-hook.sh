@@ -6,7 +6,7 @@
 #
 # No `set -e` or `-u`: the shell's own errors exit 2. stdin is left alone: the shell reads byte by byte.
 
-markers='.claude/claudex .taskie/plans'
+markers='.gauntlet/config.yml .claude/claudex .taskie/plans'
 
 marked() { # does this directory hold a marker of an engine?
     for marker in $markers; do

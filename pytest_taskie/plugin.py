@@ -37,6 +37,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
+    if "TASKIE_GAUNTLET_RESULT" in os.environ:  # a check of the gauntlet runs these tests
+        from pytest_taskie import recording
+
+        recording.begin(config, os.environ)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -34,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from taskie import client
 
         return client.main(words[1:])
+    if words[:2] == ["gauntlet", "stop-hook"] and len(words) == 2:
+        from taskie.gauntlet import hook
+
+        return hook.main()
     parser = _parser(words)
     options = parser.parse_args(words)
     if not hasattr(options, "run"):
@@ -147,7 +151,39 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     demo.add_argument("--keep", action="store_true", help="leave the folder for inspection and say where it is")
     demo.set_defaults(run=_demo)
+    _add_gauntlet(commands)
     return parser
+
+
+def _add_gauntlet(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    gauntlet = _add(
+        commands,
+        "gauntlet",
+        "quality gates that run when the agent stops",
+        "Checks and reviews of the changed files, as .gauntlet/ says. The agent may stop when they pass.",
+    )
+    verbs = gauntlet.add_subparsers(metavar="VERB", required=True)
+    summaries = {
+        "stop-hook": "this engine's own Stop hook: an event on stdin, one JSON line with a status on stdout",
+        "run": "run every gate that applies; exit 1 unless they pass",
+        "check": "run the checks that apply, or the named ones of them",
+        "review": "run the reviews that apply, or the named ones of them",
+        "clean": "move logs and the record of the last run to previous/",
+        "init": "write a configuration to begin with and install the hook; changes nothing that is there",
+        "validate": "say what is wrong with the configuration, with file and line; exit 1 on errors",
+        "detect": "say which gates a run would run now",
+        "list": "list the entry points and their gates",
+        "status": "where the gates stand: the last run, what is open, how many retries are left",
+    }
+    for verb, summary in summaries.items():
+        added = _add(verbs, verb, summary, f"{summary[0].upper()}{summary[1:]}.")
+        added.set_defaults(run=_gauntlet, verb=verb)
+        if verb in ("check", "review"):
+            added.add_argument("names", nargs="*", metavar="NAME", help=f"a {verb}'s name")
+        if verb in ("run", "check", "review"):
+            added.add_argument("--timeout", type=float, metavar="SECONDS", help="end what still runs after so long")
+        if verb == "status":
+            added.add_argument("--json", action="store_true", help="for programs: a JSON object")
 
 
 def _command_parser(name: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
@@ -243,6 +279,31 @@ def _doctor(options: argparse.Namespace) -> int:
     from taskie.setup import doctor
 
     return doctor.main(as_json=options.json)
+
+
+def _gauntlet(options: argparse.Namespace) -> int:
+    if options.verb == "stop-hook":
+        from taskie.gauntlet import hook
+
+        return hook.main()
+    if options.verb == "init":
+        from taskie.gauntlet.init import init
+
+        return init()
+    from taskie.gauntlet import commands
+
+    if options.verb == "status":
+        return commands.status(as_json=options.json)
+    if options.verb in ("run", "check", "review"):
+        kinds = ("check", "review") if options.verb == "run" else (options.verb,)
+        return commands.run(kinds, getattr(options, "names", []), options.timeout)
+    simple = {
+        "clean": commands.clean,
+        "validate": commands.validate,
+        "detect": commands.show_applicable,
+        "list": commands.list_gates,
+    }
+    return simple[options.verb]()
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -1,0 +1,241 @@
+"""`taskie gauntlet …`: what a person runs and reads. Not on the hook's path."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from taskie import project
+from taskie.cli import CommandError
+from taskie.gauntlet import answers, changes, context, detect, logs
+from taskie.gauntlet.config import Config, load
+from taskie.gauntlet.documents import Invalid
+from taskie.gauntlet.entries import Job, jobs
+from taskie.gauntlet.git import Git
+from taskie.gauntlet.lock import RunLock, is_held
+from taskie.gauntlet.outcome import SPOKEN, RunResult, Unable
+from taskie.gauntlet.run import SIGNS, Request, execute_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SUCCESSES = ("passed", "passed_with_warnings", "no_applicable_gates", "no_changes")
+
+
+def root_here() -> str:
+    found = detect(project.places(os.getcwd(), os.environ))
+    if found is None:
+        raise CommandError("no .gauntlet/config.yml here or above; `taskie gauntlet init` makes one")
+    return found
+
+
+def _config(root: str) -> Config:
+    try:
+        config = load(root)
+    except Invalid as error:
+        raise CommandError(str(error)) from None
+    except Unable as error:
+        raise CommandError(str(error)) from None
+    if config.errors:
+        raise CommandError("the configuration is invalid:\n" + "\n".join(f"  {problem}" for problem in config.errors))
+    return config
+
+
+def run(kinds: tuple[str, ...], names: Sequence[str], timeout: float | None) -> int:
+    """Run the gates of these kinds now, whatever has passed before; exit 1 unless they passed."""
+    root = root_here()
+    config = _config(root)
+    known = {name for kind in kinds for name in (config.checks if kind == "check" else config.reviews)}
+    for name in names:
+        if name not in known:
+            raise CommandError(f"no {' or '.join(kinds)} is called {name!r}; there are: {', '.join(sorted(known))}", 2)
+    deadline = time.monotonic() + (timeout if timeout is not None else 10 * 365 * 86400.0)
+    progress = _Progress()
+    try:
+        result = execute_run(
+            Request(
+                root,
+                dict(os.environ),
+                deadline,
+                kinds,
+                tuple(names),
+                echo=progress.say,
+                tick=progress.tick if sys.stderr.isatty() else None,
+            )
+        )
+    finally:
+        progress.clear()
+    _summary(result)
+    return 0 if result.status in SUCCESSES else 1
+
+
+class _Progress:
+    """Lines as gates end, and on a terminal one line about what is running."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._shown = False
+
+    def say(self, line: str) -> None:
+        self.clear()
+        print(line, flush=True)
+
+    def tick(self, running: Sequence[str]) -> None:
+        if running:
+            text = f"… {time.monotonic() - self._began:.0f} s: {', '.join(running)}"
+            sys.stderr.write(f"\r\x1b[K{text[:100]}")
+            sys.stderr.flush()
+            self._shown = True
+
+    def clear(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._shown = False
+
+
+def _summary(result: RunResult) -> None:
+    if result.gates:
+        width = max(len(gate.key) for gate in result.gates)
+        print()
+        for gate in result.gates:
+            print(f"{SIGNS[gate.status]:<6}{gate.key:<{width}}  {gate.seconds:6.1f} s  {gate.summary}")
+    else:
+        print(f"Status: {SPOKEN.get(result.status, result.status)}")
+    print(f"\n{result.message}.")
+    for gate in result.gates:
+        if gate.status == "failed" and gate.tests:
+            print(f"\n{gate.key}, failing tests:", *(f"  {test}" for test in gate.tests), sep="\n")
+    if not result.gates:
+        for warning in result.warnings:
+            print(warning, file=sys.stderr)
+    if result.console_log_path:
+        print(f"Log: {result.console_log_path}")
+    if result.status == "retry_limit_exceeded":
+        print("`taskie gauntlet clean` starts anew.")
+
+
+def clean() -> int:
+    root = root_here()
+    log_dir = os.path.join(root, _config(root).log_dir)
+    if not os.path.isdir(log_dir):
+        print("Nothing to clean.")
+        return 0
+    lock = RunLock(log_dir)
+    try:
+        if not lock.take():
+            raise CommandError("a run is in progress; its logs are not moved")
+        moved = logs.archive(log_dir, with_state=True)
+    except Unable as error:
+        raise CommandError(str(error)) from None
+    finally:
+        lock.release()
+    print(f"Moved {len(moved)} files to {os.path.join(log_dir, logs.PREVIOUS)}." if moved else "Nothing to clean.")
+    return 0
+
+
+def validate() -> int:
+    root = root_here()
+    try:
+        problems = load(root).problems
+    except Invalid as error:
+        problems = (error.problem,)
+    except Unable as error:
+        raise CommandError(str(error)) from None
+    for problem in problems:
+        print(f"{'warning' if problem.warning else 'error'}: {problem}")
+    errors = sum(not problem.warning for problem in problems)
+    print(f"{errors} error{'s' * (errors != 1)}, {len(problems) - errors} warnings." if problems else "Valid.")
+    return 1 if errors else 0
+
+
+def list_gates() -> int:
+    config = _config(root_here())
+    for entry in config.entry_points:
+        print(entry.path + (f" (without {', '.join(entry.exclude)})" if entry.exclude else ""))
+        for name in entry.checks:
+            print(f"  check   {name:<20} {config.checks[name].command}")
+        for name in entry.reviews:
+            review = config.reviews[name]
+            print(
+                f"  review  {name:<20} {review.num_reviews} x {', '.join(review.cli_preference or config.preference)}"
+            )
+    used = {name for entry in config.entry_points for name in (*entry.checks, *entry.reviews)}
+    for name in sorted({*config.checks, *config.reviews} - used):
+        print(f"unused: {name}")
+    return 0
+
+
+def _applicable(root: str, config: Config) -> tuple[changes.Changes, list[Job]]:
+    log_dir = os.path.join(root, config.log_dir)
+    try:
+        git = Git(root, os.environ, time.monotonic() + 60)
+        seen = git.snapshot()
+        before = context.recorded(log_dir, [])
+        base = changes.find_base(git, seen, config.base_branch, before.commit)
+        found = changes.find(git, seen, base, config.log_dir)
+    except Unable as error:
+        raise CommandError(str(error)) from None
+    return found, jobs(config, found.files, before.open_gates, os.environ)
+
+
+def show_applicable() -> int:
+    """What a run would do now."""
+    root = root_here()
+    config = _config(root)
+    found, wanted = _applicable(root, config)
+    print(f"{len(found.files)} changed files since {found.base.name} ({found.base.since[:12]})")
+    for job in wanted:
+        print(f"{job.key}  {len(job.files)} files" + ("" if job.files else ", open since it failed"))
+    if not wanted:
+        print("No applicable gates.")
+    return 0
+
+
+def status(*, as_json: bool) -> int:
+    root = root_here()
+    config = _config(root)
+    log_dir = os.path.join(root, config.log_dir)
+    warnings: list[str] = []
+    before = context.recorded(log_dir, warnings)
+    left = config.max_retries + 1 - logs.highest(log_dir)
+    violations = {
+        gate: [violation for violation in found if violation.get("status") == "new"]
+        for gate, (_, found) in answers.read_files(log_dir).items()
+    }
+    told = {
+        "status": before.status,
+        "last_run_completed_at": before.last_run_completed_at,
+        "branch": before.branch,
+        "commit": before.commit,
+        "open": before.open_gates,
+        "unfinished": context.is_orphaned(log_dir, before),
+        "running": is_held(log_dir),
+        "runs_left": max(0, left),
+        "unanswered": {gate: len(found) for gate, found in violations.items() if found},
+        "warnings": warnings,
+    }
+    if as_json:
+        print(json.dumps(told))
+        return 0
+    if before.last_run_completed_at is None:
+        print("No run is recorded.")
+    else:
+        print(
+            f"Last run: {before.status or 'no status'}, {before.last_run_completed_at}, {before.branch} {before.commit}"
+        )
+    for key in before.open_gates:
+        unanswered = len(violations.get(key, []))
+        print(f"  failing: {key}" + (f" ({unanswered} violations unanswered)" if unanswered else ""))
+    if told["unfinished"]:
+        print("  A run did not finish; it counts as failed.")
+    if told["running"]:
+        print("  A run is in progress.")
+    if before.failed:
+        print(f"  Runs left before the retry limit: {told['runs_left']}")
+    for warning in warnings:
+        print(f"  {warning}")
+    return 0

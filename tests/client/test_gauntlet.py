@@ -1,0 +1,97 @@
+"""The gates inside the real client: it blocks, the agent mends, the gate is run again in the same turn."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from pytest_taskie import Project
+from pytest_taskie.client import tool
+from taskie.project import plugin_root
+
+pytestmark = pytest.mark.client
+
+ROOT = Path(plugin_root())
+Client = Callable[..., Any]
+
+
+@pytest.fixture
+def gated(project: Project) -> Project:
+    """One check, which fails while greeting.txt is not polite; it is not."""
+    for name, text in {
+        ".gauntlet/config.yml": 'entry_points: [{path: ".", checks: [polite]}]\nstop_hook: {run_interval_minutes: 0}\n',
+        ".gauntlet/checks/polite.yml": "command: grep -q please greeting.txt || { echo 'not polite'; exit 1; }\n",
+        ".gitignore": "gauntlet_logs/\n",
+    }.items():
+        path = project.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "Set up the gates")
+    project.git("checkout", "-q", "-b", "work")
+    return project
+
+
+def decisions(run: Any) -> list[str | None]:
+    return [stop.decision for stop in run.stops]
+
+
+def write(project: Project, text: str) -> object:
+    command = f"echo {shlex.quote(text)} > {shlex.quote(str(project.path / 'greeting.txt'))}"
+    return tool("Bash", command=command)
+
+
+def recorded(project: Project) -> Any:
+    return json.loads((project.path / "gauntlet_logs" / ".execution_state").read_text())
+
+
+def test_it_blocks_the_agent_mends_and_it_passes_in_the_same_turn(claude_client: Client, gated: Project) -> None:
+    client = claude_client(plugin=ROOT)
+    client.agent(write(gated, "hello"), "Done.", write(gated, "hello, please"), "Mended.")
+    run = client.prompt("greet")
+    assert decisions(run) == ["block", None]
+    assert [stop.active for stop in run.stops] == [False, True]
+    assert "not polite" in run.feedback[0]
+    assert str(gated.path / "gauntlet_logs" / "console.1.log") in run.feedback[0]
+    assert any("Gauntlet: 1 gate passed. Status: Passed" in message for message in run.system_messages)
+    assert recorded(gated)["status"] == "passed"
+
+
+def test_committing_instead_of_mending_does_not_help(claude_client: Client, gated: Project) -> None:
+    client = claude_client(plugin=ROOT)
+    commit = tool("Bash", command=f"cd {shlex.quote(str(gated.path))} && git add -A && git commit -q -m Done")
+    client.agent(write(gated, "hello"), "Done.", commit, "Committed.", write(gated, "please"), "Mended.")
+    run = client.prompt("greet")
+    assert decisions(run) == ["block", "block", None]
+    assert recorded(gated)["status"] == "passed"
+
+
+def test_doing_nothing_does_not_loop(claude_client: Client, gated: Project) -> None:
+    client = claude_client(plugin=ROOT)
+    client.agent(write(gated, "hello"), "Done.", "I would rather not.")
+    run = client.prompt("greet")
+    assert decisions(run) == ["block", None]
+    assert any("Failures are still open: check:.:polite" in message for message in run.system_messages)
+    client.agent("Again no.", "No.", when="once more")
+    assert decisions(client.prompt("once more")) == ["block", None], "at the next turn's first stop it is still open"
+
+
+def test_the_limit_ends_it(claude_client: Client, gated: Project) -> None:
+    client = claude_client(plugin=ROOT)
+    turns = [turn for n in range(4) for turn in (write(gated, f"hello {n}"), f"Try {n}.")]
+    client.agent(*turns)
+    run = client.prompt("greet")
+    assert decisions(run) == ["block", "block", "block", None]
+    assert any("Status: Retry limit exceeded" in message for message in run.system_messages)
+
+
+def test_without_gates_the_shell_answers(claude_client: Client, project: Project) -> None:
+    client = claude_client(plugin=ROOT)
+    client.agent("Done.")
+    run = client.prompt("greet")
+    assert decisions(run) == [None]
+    assert json.loads(run.stops[0].stdout) == {"suppressOutput": True}

@@ -1,0 +1,125 @@
+"""A project with gates in a real repository, driven through the command line: an event or words in, output out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_taskie import Events, HookResult, Project, RunHook
+
+ROOT = Path(__file__).parents[2]
+HOOK = [sys.executable, "-m", "taskie", "gauntlet", "stop-hook"]
+
+
+class Gauntlet:
+    """The project: on the branch `work`, with the gates committed on `main`."""
+
+    def __init__(self, project: Project, run_hook: RunHook, events: Events) -> None:
+        self.project = project
+        self.path = project.path
+        self.logs = project.path / "gauntlet_logs"
+        self.env = {"PYTHONPATH": str(ROOT)}
+        self._run_hook = run_hook
+        self._events = events
+        self._settings: dict[str, Any] = {"stop_hook": {"run_interval_minutes": 0}}
+        self._entry: dict[str, list[str]] = {"checks": [], "reviews": []}
+        project.git()
+        self.write(".gitignore", "gauntlet_logs/\n")
+        self.configure()
+        self.commit("Set up the gates")
+        project.git("checkout", "-q", "-b", "work")
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def configure(self, **settings: Any) -> None:
+        """Write `config.yml`: JSON is YAML. One entry for everything unless entry points are given."""
+        self._settings.update(settings)
+        entries = [{"path": ".", **self._entry}]
+        self.write(".gauntlet/config.yml", json.dumps({"entry_points": entries, **self._settings}))
+
+    def check(self, name: str, command: str, **fields: Any) -> None:
+        self.write(f".gauntlet/checks/{name}.yml", json.dumps({"command": command, **fields}))
+        self._entry["checks"] = [*dict.fromkeys([*self._entry["checks"], name])]
+        self.configure()
+
+    def review(self, name: str, **fields: Any) -> None:
+        self.write(f".gauntlet/reviews/{name}.md", f"---\n{json.dumps(fields)}\n---\nLook for mistakes in {name}.\n")
+        self._entry["reviews"] = [*dict.fromkeys([*self._entry["reviews"], name])]
+        self.configure()
+
+    def commit(self, message: str = "Work") -> str:
+        self.project.git("add", "-A")
+        self.project.git("commit", "-q", "--allow-empty", "-m", message)
+        return self.project.git("rev-parse", "HEAD").strip()
+
+    def settle(self) -> None:
+        """Put what was written so far into the base, so that it is no change."""
+        self.commit("Settle")
+        self.project.git("branch", "-f", "main")
+
+    def stop(self, *, active: bool = False, env: Mapping[str, str | None] | None = None, **fields: Any) -> HookResult:
+        event = self._events.stop(stop_hook_active=active, **fields)
+        return self._run_hook(event, command=HOOK, env={**self.env, **(env or {})})
+
+    def send(self, stdin: str | bytes, **arguments: Any) -> HookResult:
+        return self._run_hook(stdin=stdin, command=HOOK, env=self.env, **arguments)
+
+    def run(self, *words: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Finished:
+        done = subprocess.run(
+            [sys.executable, "-m", "taskie", "gauntlet", *(words or ("run",))],
+            cwd=cwd or self.path,
+            env={**self.project.env, **self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.logs / ".execution_state").read_text())
+        return found
+
+    def record(self, **fields: Any) -> None:
+        """Write a state file as other tools know it, with these fields."""
+        self.logs.mkdir(exist_ok=True)
+        (self.logs / ".execution_state").write_text(json.dumps(fields))
+
+    def files(self, below: str = "") -> list[str]:
+        """What lies in the log directory."""
+        folder = self.logs / below
+        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+    def violations(self) -> Path:
+        """The newest review file."""
+        return max(self.logs.glob("review_*.json"), key=lambda path: int(path.name.split(".")[-2]))
+
+    def answer(self, **fields: Any) -> None:
+        """The agent edits every violation of the newest review file."""
+        path = self.violations()
+        content = json.loads(path.read_text())
+        for violation in content["violations"]:
+            violation.update(fields)
+        path.write_text(json.dumps(content))
+
+
+class Finished:
+    """How a command ended."""
+
+    def __init__(self, exit_code: int, stdout: str, stderr: str) -> None:
+        self.exit_code = exit_code
+        self.stdout = stdout
+        self.stderr = stderr
+
+    def __repr__(self) -> str:
+        return f"<exit {self.exit_code}\n{self.stdout}\n{self.stderr}>"

@@ -1,0 +1,170 @@
+"""`taskie gauntlet …`: what a person reads, and exit codes that tell the truth."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_taskie import Project
+from taskie import cli
+
+from .gates import ROOT, Gauntlet
+
+VERBS = ("stop-hook", "run", "check", "review", "clean", "init", "validate", "detect", "list", "status")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["gauntlet", verb, "--help"])
+    assert ended.value.code == 0
+    assert len(capsys.readouterr().out) > 100
+
+
+@pytest.mark.parametrize("words", [[], ["nonsense"], ["run", "lint"], ["stop-hook", "--what"]])
+def test_wrong_usage(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["gauntlet", *words])
+    assert ended.value.code == 2
+
+
+class TestRun:
+    def test_passed(self, passing: Gauntlet) -> None:
+        done = passing.run()
+        assert done.exit_code == 0
+        assert "[PASS] check lint" in done.stdout
+        assert "Status: Passed\n" in done.stdout
+        assert str(passing.logs / "previous" / "console.1.log") in done.stdout
+
+    def test_failed(self, failing: Gauntlet) -> None:
+        failing.check("other", "true")
+        done = failing.run()
+        assert done.exit_code == 1
+        assert "Status: Failed\n" in done.stdout
+        table = [line.split()[:2] for line in done.stdout.splitlines() if line.startswith(("PASS", "FAIL"))]
+        assert sorted(table) == [["FAIL", "check:.:lint"], ["PASS", "check:.:other"]]
+
+    def test_nothing_to_do(self, gauntlet: Gauntlet) -> None:
+        gauntlet.settle()
+        assert gauntlet.run().exit_code == 0
+
+    def test_no_project(self, gauntlet: Gauntlet, tmp_path: Path) -> None:
+        done = gauntlet.run(cwd=tmp_path)
+        assert done.exit_code == 1
+        assert "taskie gauntlet init" in done.stderr
+
+    def test_invalid(self, gauntlet: Gauntlet) -> None:
+        gauntlet.write(".gauntlet/config.yml", "max_retries: x\n")
+        done = gauntlet.run()
+        assert done.exit_code == 1
+        assert "config.yml:1" in done.stderr
+
+    def test_it_runs_although_it_has_passed(self, gauntlet: Gauntlet, tmp_path: Path) -> None:
+        gauntlet.check("count", f"echo x >> {tmp_path}/runs")
+        for _ in range(2):
+            assert gauntlet.run().exit_code == 0
+        assert (tmp_path / "runs").read_text() == "x\nx\n"
+
+    def test_the_limit(self, failing: Gauntlet) -> None:
+        failing.configure(max_retries=0)
+        for _ in range(2):
+            done = failing.run()
+            assert done.exit_code == 1
+            assert "Retry limit exceeded" in done.stdout
+            assert "taskie gauntlet clean" in done.stdout
+        assert failing.run("clean").exit_code == 0
+        assert failing.run().exit_code == 1
+        assert "console.1.log" in failing.files()
+
+    def test_progress_on_a_terminal(self, gauntlet: Gauntlet, project: Project) -> None:
+        gauntlet.check("slow", "sleep 0.3")
+        main, side = pty.openpty()
+        words = [sys.executable, "-m", "taskie", "gauntlet", "run"]
+        env = {**project.env, **gauntlet.env}
+        done = subprocess.run(words, cwd=gauntlet.path, env=env, stdout=side, stderr=side, check=True, timeout=60)
+        os.close(side)
+        shown = b""
+        try:
+            while chunk := os.read(main, 65536):
+                shown += chunk
+        except OSError:
+            pass  # the other side is closed
+        os.close(main)
+        assert done.returncode == 0
+        assert b"s: check slow" in shown
+
+
+def test_list_and_detect(gauntlet: Gauntlet) -> None:
+    gauntlet.check("lint", "true")
+    gauntlet.write(".gauntlet/checks/other.yml", "command: 'true'\n")
+    listed = gauntlet.run("list").stdout
+    assert "check   lint" in listed
+    assert "unused: other" in listed
+    assert "check:.:lint" in gauntlet.run("detect").stdout
+    gauntlet.settle()
+    assert "No applicable gates" in gauntlet.run("detect").stdout
+
+
+def test_status(failing: Gauntlet) -> None:
+    assert "No run is recorded" in failing.run("status").stdout
+    failing.stop()
+    told = failing.run("status").stdout
+    assert "failing: check:.:lint" in told
+    assert "Runs left before the retry limit: 3" in told
+    found = json.loads(failing.run("status", "--json").stdout)
+    assert (found["status"], found["open"], found["running"]) == ("failed", ["check:.:lint"], False)
+
+
+class TestInit:
+    def settings(self, project: Project) -> Path:
+        return project.path / ".claude" / "settings.json"
+
+    def init(self, project: Project) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "taskie", "gauntlet", "init"],
+            cwd=project.path,
+            env={**project.env, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+
+    def test_twice(self, project: Project) -> None:
+        project.git()
+        (project.path / ".gitignore").write_text("build")
+        self.init(project)
+        before = {path: path.read_bytes() for path in project.path.rglob("*") if path.is_file()}
+        assert "run_interval_minutes: 0" in (project.path / ".gauntlet" / "config.yml").read_text()
+        assert (project.path / ".gitignore").read_text() == "build\ngauntlet_logs/\n"
+        assert "stop-hook.sh" in self.settings(project).read_text()
+        assert "already" in self.init(project).stdout
+        assert {path: path.read_bytes() for path in project.path.rglob("*") if path.is_file()} == before
+
+    def test_what_it_writes_is_valid_and_runs(self, gauntlet: Gauntlet, project: Project) -> None:
+        (gauntlet.path / ".gauntlet" / "config.yml").unlink()
+        gauntlet.write("Makefile", "test:\n\ttrue\n")
+        self.init(project)
+        assert "Valid." in gauntlet.run("validate").stdout
+        assert gauntlet.run().exit_code == 0
+        assert "make test" in gauntlet.run("list").stdout
+
+    def test_a_configuration_that_is_there_stays(self, gauntlet: Gauntlet, project: Project) -> None:
+        gauntlet.check("mine", "true")
+        before = (gauntlet.path / ".gauntlet" / "config.yml").read_text()
+        self.init(project)
+        assert (gauntlet.path / ".gauntlet" / "config.yml").read_text() == before
+        assert sorted(path.name for path in (gauntlet.path / ".gauntlet").iterdir()) == ["checks", "config.yml"]
+
+    def test_the_plugin_provides_the_hook(self, project: Project) -> None:
+        project.git()
+        self.settings(project).parent.mkdir()
+        self.settings(project).write_text('{"enabledPlugins": {"taskie@taskie": true}}')
+        self.init(project)
+        assert "stop-hook.sh" not in self.settings(project).read_text()
