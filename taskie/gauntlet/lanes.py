@@ -137,7 +137,9 @@ def run(
             if not running:
                 return
             tick([each.work for each in running])
+            running[0].family.interruptible(True)
             _wait(running)
+            running[0].family.interruptible(False)
             for each in list(running):
                 ended = each.ended()
                 if ended is None:

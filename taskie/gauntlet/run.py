@@ -17,7 +17,7 @@ from taskie.gauntlet.git import Git
 from taskie.gauntlet.lock import RunLock
 from taskie.gauntlet.outcome import PASSES, SPOKEN, GateResult, RunResult, Unable
 from taskie.gauntlet.reviews import Earlier, ReviewRun, reviewer_for
-from taskie.processes import Family
+from taskie.processes import Deferred
 from taskie.store import StoreError
 from taskie.values import Value
 
@@ -64,7 +64,7 @@ def execute_run(request: Request, config: Config | None = None) -> RunResult:
         log_dir = os.path.join(request.root, config.log_dir)
         logs.prepare(log_dir)
         lock = RunLock(log_dir)
-        with Family():  # a signal must not leave the lock behind
+        with Deferred():  # a signal must not leave the lock behind
             try:
                 if not lock.take():
                     return RunResult("lock_exists", f"{LOCKED} ({lock.path})")
