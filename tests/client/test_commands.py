@@ -208,6 +208,19 @@ class TestACrashIsRecovered:
         assert self.recover(story, "Stopping.", "Not now.")["action"] == "stop"
         assert story.state("phase", "next_phase", "phase_iteration") == ("plan-review", "post-plan-review", 1)
 
+    def test_during_a_review(self, story: Story, tmp_path: Path) -> None:
+        """The hook and its reviewer are orphaned, and end with the rest; whatever they got done is whole."""
+        number = shlex.quote(str(tmp_path / "client"))
+        kill = tool("Bash", command=f"kill -KILL $(cat {number}); sleep 60")  # and never ask for another turn
+        review = story.write("plan-review-1.md", "# Review")
+        story.client.agent(kill, review, verdict("FAIL"), when=ASKS["plan-review"])
+        note = tool("Bash", command=f"echo $PPID > {number}")
+        run = story.run("/taskie:new-plan x", *story.make_plan(), note, "Planned.")
+        assert run.exit_code != 0
+        assert story.state("phase", "next_phase", "phase_iteration") == ("new-plan", "plan-review", 0)
+        assert self.recover(story, "Stopping.", "Not now.")["action"] == "stop"
+        assert story.state("phase", "next_phase", "phase_iteration") == ("plan-review", "post-plan-review", 1)
+
     def test_after_a_block_before_the_answer(self, story: Story) -> None:
         story.reviews("plan-review", "FAIL", "PASS")
         self.crash(story, "/taskie:new-plan x", *story.make_plan(), "Planned.")
