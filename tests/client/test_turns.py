@@ -149,12 +149,13 @@ def test_api_error_fires_no_stop(
     assert run.result["is_error"] is True
     assert run.result["subtype"] == "success"
     assert "Stop" not in fired
-    assert fired == (["StopFailure"] if version >= (2, 1) else [])
+    # The client does not wait for a StopFailure hook, so it may not have got that far.
+    assert set(fired) <= ({"StopFailure"} if version >= (2, 1) else set())
 
 
 def test_subagent_fires_subagent_stop(claude_client: Any, hook_file: Any, tmp_path: Path, observe: Observe) -> None:
     hooks = {
-        event: hook_file(f"cat >> {tmp_path}/{event}; echo >> {tmp_path}/{event}", f"{event}.sh", "#!/bin/sh\n")
+        event: hook_file(f"cat > $(mktemp {tmp_path}/{event}.XXXXXX)", f"{event}.sh", "#!/bin/sh\n")
         for event in ("Stop", "SubagentStop")
     }
     client = claude_client(hooks=hooks)
@@ -170,14 +171,14 @@ def test_subagent_fires_subagent_stop(claude_client: Any, hook_file: Any, tmp_pa
     )
     client.agent("Looked.", when="You are the helper.")
     client.prompt("go on")
-    stops = [
-        json.loads(line)["hook_event_name"] for line in (tmp_path / "Stop").read_text().split("\n") if line.strip()
-    ]
-    subs = [
-        json.loads(line)["hook_event_name"]
-        for line in (tmp_path / "SubagentStop").read_text().split("\n")
-        if line.strip()
-    ]
+    stops, subs = (
+        [
+            json.loads(file.read_text())["hook_event_name"]
+            for file in tmp_path.glob(f"{event}.*")
+            if file.suffix != ".sh"
+        ]
+        for event in ("Stop", "SubagentStop")
+    )
     observe("fires for a subagent", f"SubagentStop {len(subs)}, Stop {len(stops)}")
     assert set(subs) == {"SubagentStop"}
     assert stops == ["Stop"]
