@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import sys
 from typing import Any
 
 from taskie import config, project
@@ -14,6 +16,7 @@ from taskie.plans.phases import PHASES
 from taskie.protocol import parse_json, shown
 from taskie.store import StoreError
 
+NEEDED = 5  # columns of the table that a narrow terminal keeps: plan, stage, phase, next, task
 _PATH = re.compile(r"\.|(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
 
 
@@ -166,8 +169,22 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         rest = [row["reviews"], fields.get("consecutive_clean", 0), fields.get("review_model")]
         shown_cells = ["-" if cell is None else shown(str(cell), 24) for cell in (row["stage"], *cells, *rest)]
         lines.append([shown(row["plan"], 40), *shown_cells])
-    full = [line for line in lines if len(line) == len(lines[0])]
-    widths = [max(len(line[at]) for line in full) for at in range(len(lines[0]))]
-    widths[0] = max(len(line[0]) for line in lines)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    while width and len(lines[0]) > NEEDED and _width(lines) > width:
+        lines = [line[: len(lines[0]) - 1] for line in lines]  # the last column is the one to do without
+    if width and _width(lines) > width:
+        lines = [[shown(line[0], max(8, len(line[0]) - (_width(lines) - width))), *line[1:]] for line in lines]
+    widths = _widths(lines)
     for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
+        text = "  ".join(cell.ljust(wide) for cell, wide in zip(line, widths)).rstrip()
+        print(text if width is None else shown(text, width))
+
+
+def _widths(lines: list[list[str]]) -> list[int]:
+    """How wide each column is. A line with a problem in place of its fields counts only with its name."""
+    full = [line for line in lines if len(line) == len(lines[0])]
+    return [max(len(line[0]) for line in lines), *(max(map(len, column)) for column in list(zip(*full))[1:])]
+
+
+def _width(lines: list[list[str]]) -> int:
+    return sum(_widths(lines)) + 2 * (len(lines[0]) - 1)

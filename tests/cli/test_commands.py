@@ -100,6 +100,26 @@ class TestStatus:
             "reviews": "0/8",
         }
 
+    @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+    def test_it_fits_the_terminal(
+        self,
+        width: int,
+        make_plan: Callable[..., Plan],
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        busy = {"phase": "post-all-code-review", "next_phase": "all-code-review", "current_task": "12"}
+        make_plan("a-plan-with-a-rather-long-name", state=busy)
+        make_plan("broken").state.raw("{" * 9)
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        assert cli.main(["status"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 3
+        assert max(map(len, lines)) <= width
+        assert "PHASE" in lines[0] or width < 60
+        assert ("MODEL" in lines[0]) is (width > 110)
+
     def test_other_engines_follow(self, plan: Plan, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         plan.state.write()
         (project.path / ".claude" / "claudex").mkdir(parents=True)
