@@ -93,6 +93,7 @@ def test_the_nth_operation_fails(
     raise AssertionError("it never came to an end")
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_no_room_for_the_runner(claudex: Claudex) -> None:
     claudex.start("x" * 3000)
     claudex.write_plan()
