@@ -168,7 +168,10 @@ def _newest(base: Path) -> None:
     ).returncode:
         print(f"{label:<58} not measured: this find has no -printf")
         return
-    theirs = lambda: subprocess.run(search, shell=True, capture_output=True, check=True)  # noqa: E731
+
+    def theirs() -> object:
+        return subprocess.run(search, shell=True, capture_output=True, check=True)
+
     ratio(label, 1.3, lambda: newest_plan(str(plans)), theirs, rounds=8)
 
 
