@@ -25,6 +25,18 @@ def _content(path: Path) -> str | bytes:
     return path.read_bytes()
 
 
+def written(*paths: Path) -> list[tuple[int, ...] | None]:
+    """What writing these files would change, even with the same bytes; None where nothing is. Reading changes nothing.
+
+    So not the whole `stat`: it tells when a file was last read, too.
+    """
+    return [_written(path.lstat()) if os.path.lexists(path) else None for path in paths]
+
+
+def _written(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_mode, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def leftovers(plan: Path) -> list[str]:
     """Files of ours that must not outlive a stop. A failed review's log may."""
     return [

@@ -8,6 +8,7 @@ import stat
 import pytest
 
 from faults.conftest import CheckedHook
+from faults.snapshot import written
 from pytest_taskie import FakeCli, Plan, assert_approved, assert_blocked
 
 VERDICT = """echo '{"structured_output": {"verdict": "PASS"}}'"""
@@ -79,13 +80,13 @@ def test_old_one_comes_back(checked_hook: CheckedHook, due: Plan, fake_claude: F
     else:
         path.mkdir()
         (path / "notes.txt").write_text("mine")
-    before = path.lstat()
+    before = written(path)
     fake_claude.runs(f"cd {HERE}; echo '# half' > {NAME}; exit 1")
     result = checked_hook()
     assert result.exit_code == 0
     assert "Review failed: " in (result.system_message or "")
     assert checked_hook.changed <= {f"{HERE}/.review-1.log"}
-    assert (path.lstat().st_ino, path.lstat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert written(path) == before
 
 
 def test_directory_of_that_name_is_not_thrown_away(checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli) -> None:

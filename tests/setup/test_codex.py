@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from faults.snapshot import written
 
 from pytest_taskie import Project
 from setup.conftest import Taskie
@@ -100,11 +101,13 @@ class TestInstall:
 
     def test_the_second_time_nothing_is_written(self, taskie: Taskie, plugin: Path, home: Path) -> None:
         taskie("install", "--client", "codex")
-        before = {path: path.lstat() for path in home.rglob("*")}
+        files = sorted(home.rglob("*"))
+        before = written(*files)
         done = taskie("install", "--client", "codex")
         assert "nothing was changed" in done.out
         assert "Already there: 2 commands" in done.out
-        assert {path: path.lstat() for path in home.rglob("*")} == before
+        assert sorted(home.rglob("*")) == files
+        assert written(*files) == before
 
     def test_older_ones_of_ours_are_replaced_and_dropped(self, taskie: Taskie, plugin: Path, home: Path) -> None:
         taskie("install", "--client", "codex")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from faults.snapshot import written
 
 from pytest_taskie import Project
 from setup.conftest import Taskie
@@ -262,9 +263,11 @@ class TestCommand:
     def test_changes_nothing(self, taskie: Taskie, fake: Any, project: Project) -> None:
         fake("exit 0")
         taskie("install")
-        before = {path: path.lstat() for path in project.path.rglob("*")}
+        files = sorted(project.path.rglob("*"))
+        before = written(*files)
         taskie("doctor")
-        assert {path: path.lstat() for path in project.path.rglob("*")} == before
+        assert sorted(project.path.rglob("*")) == files
+        assert written(*files) == before
 
     def test_the_interpreter_is_the_hooks_own_choice(
         self, taskie: Taskie, fake: Any, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from faults.snapshot import written
 
 from pytest_taskie import Project
 from setup.conftest import Taskie
@@ -98,12 +99,12 @@ class TestWhat:
     def test_the_second_time_nothing_is_written(self, taskie: Taskie, settings: Path) -> None:
         settings.write_text(TEXT)
         taskie("install")
-        before = (settings.stat(), backup(settings).stat(), settings.parent.stat())
+        before = written(settings, backup(settings), settings.parent)
         done = taskie("install")
         assert done.code == 0
         assert "already installed" in done.out
         assert "nothing was changed" in done.out
-        assert (settings.stat(), backup(settings).stat(), settings.parent.stat()) == before
+        assert written(settings, backup(settings), settings.parent) == before
 
     def test_an_older_installation_is_replaced(self, taskie: Taskie, settings: Path) -> None:
         old = {"type": "command", "command": "exec /old/place/hooks/stop-hook.sh --fail-open", "timeout": 60}
@@ -244,11 +245,11 @@ class TestUninstall:
     def test_nothing_to_remove(self, text: str | None, taskie: Taskie, settings: Path) -> None:
         if text is not None:
             settings.write_text(text)
-        before = settings.parent.stat()
+        before = written(settings, settings.parent)
         done = taskie("uninstall")
         assert done.code == 0
         assert "nothing was changed" in done.out
-        assert settings.parent.stat() == before
+        assert written(settings, settings.parent) == before
         assert not settings.exists() or settings.read_text() == text
 
     def test_the_user_and_the_project_are_apart(self, taskie: Taskie, settings: Path, project: Project) -> None:
