@@ -58,9 +58,10 @@ def replace(path: str, data: bytes) -> None:
     temporary = os.path.join(directory, f".{name}.{os.getpid()}.{time.monotonic_ns():x}")
     try:
         try:
-            mode = stat.S_IMODE(os.lstat(path).st_mode)
+            found = os.lstat(path).st_mode
         except FileNotFoundError:
-            mode = 0o666 & ~_umask()
+            found = 0
+        mode = stat.S_IMODE(found) if stat.S_ISREG(found) else 0o666 & ~_umask()  # a link's own allows everything
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 
@@ -27,3 +28,23 @@ def end_survivors(notes: Path) -> None:
     """For the end of a test that failed: nothing it started may stay."""
     for number in survivors(notes):
         os.kill(number, signal.SIGKILL)
+
+
+class Clock:
+    """Real time, but for a deadline: that has passed once so many processes are there, the last one waiting."""
+
+    def __init__(self, notes: Path, processes: int) -> None:
+        self._notes = notes
+        self._processes = processes
+
+    def monotonic(self) -> float:
+        there = noted(self._notes)
+        over = len(there) == self._processes and is_alive(there[-1])
+        return time.monotonic() + (1000.0 if over else 0.0)
+
+    sleep = staticmethod(time.sleep)
+
+
+def descriptors() -> list[str]:
+    """What this process has open."""
+    return sorted(path.name for path in Path("/dev/fd").iterdir())

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from core.living import descriptors
 from taskie.plans import state
 from taskie.store import Lock, StoreError
 
@@ -129,12 +130,12 @@ def test_patience_ends(tmp_path: Path, holder: Holder) -> None:
 
 
 def test_no_file_and_no_descriptor_stays(tmp_path: Path) -> None:
-    opened = len(os.listdir("/dev/fd"))  # noqa: PTH208 - descriptors, not paths
+    opened = descriptors()
     with Lock(str(tmp_path)) as first, Lock(str(tmp_path)) as second:
         assert first.take()
         assert not second.take()
         assert list(tmp_path.iterdir()) == []
-    assert len(os.listdir("/dev/fd")) == opened  # noqa: PTH208
+    assert descriptors() == opened
 
 
 def test_what_cannot_be_locked(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.failing_os import FailingOs
+from core.living import descriptors
 from taskie import store
 
 
@@ -83,13 +84,13 @@ def test_path_through_a_file(tmp_path: Path) -> None:
 def test_every_call_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "state.json"
     path.write_bytes(b"{}")
-    opened = len(os.listdir("/dev/fd"))  # noqa: PTH208 - descriptors, not paths
+    opened = descriptors()
     for at in range(1, 20):
         faulty = FailingOs(at, error=errno.EIO)
         with monkeypatch.context() as patch:
             patch.setattr(store, "os", faulty)
             outcome = _read(path)
-        assert len(os.listdir("/dev/fd")) == opened  # noqa: PTH208
+        assert descriptors() == opened
         if not faulty.reached:
             assert outcome == b"{}"
             assert at > 4

@@ -93,6 +93,13 @@ def test_mode_is_kept(tmp_path: Path, mode: int) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
+def test_a_link_is_replaced_by_a_file_as_new_ones_are(tmp_path: Path) -> None:
+    (tmp_path / "state.json").symlink_to(tmp_path / "elsewhere")
+    store.replace(str(tmp_path / "state.json"), NEW)
+    store.replace(str(tmp_path / "new.json"), NEW)
+    assert (tmp_path / "state.json").lstat().st_mode == (tmp_path / "new.json").lstat().st_mode
+
+
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
 def test_new_file_obeys_the_umask(tmp_path: Path, mask: int) -> None:
     before = os.umask(mask)
