@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
-    if "TASKIE_GAUNTLET_RESULT" in os.environ:  # a check of the gauntlet runs these tests
+    if "TASKIE_TESTS_RESULT" in os.environ:  # a check of ours runs these tests
         from pytest_taskie import recording
 
         recording.begin(config, os.environ)

@@ -1,6 +1,6 @@
-"""Run an agent CLI once: environment, deadline, output in a file, and no process left behind.
+"""Run an agent CLI, or another program, once: environment, deadline, output in a file, no process left behind.
 
-Knows processes, no review. Imported only when an agent is started: `subprocess` costs as much as all the rest.
+Knows processes, no review. Imported only when a program is started: `subprocess` costs as much as all the rest.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 MAX_OUTPUT = 64 * 1024 * 1024
+TOO_LONG = "took too long"
+OF_AN_AGENT = {"TASKIE_HOOK_SKIP": "1"}  # its own stops are not ours to judge
 
 
 class Outcome(Value):
@@ -36,11 +38,22 @@ def find_program(command: str, path: str) -> str | None:
     return next((c for c in candidates if os.path.isfile(c) and os.access(c, os.X_OK)), None)
 
 
-def run(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdout: int, stderr: int, seconds: float) -> Outcome:
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    stdout: int,
+    stderr: int,
+    seconds: float,
+    marks: Mapping[str, str] = OF_AN_AGENT,
+    tick: Callable[[float], None] | None = None,
+) -> Outcome:
     """Run it until it ends, its time is over or it floods its output; then end whatever it has started.
 
     stdout must be a file: through a pipe the client cuts a large result off, with exit code 0. stdin is empty,
-    or the client would wait for it and take it for a part of the prompt.
+    or the client would wait for it and take it for a part of the prompt. `marks` are variables of the run beside
+    `env`; a program that is no agent gets none. `tick` hears a few times a second how long it has been running.
     """
     until = time.monotonic() + seconds
     with Family() as family:
@@ -48,7 +61,7 @@ def run(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdout: int, s
             child = subprocess.Popen(
                 argv,
                 cwd=cwd,
-                env={**env, "TASKIE_HOOK_SKIP": "1", **family.environment()},
+                env={**env, **marks, **family.environment()},
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
@@ -58,7 +71,7 @@ def run(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdout: int, s
             return Outcome(None, f"could not be started ({error})")
         family.leader = child.pid
         family.interruptible(True)
-        problem = _wait(child, until, (stdout, stderr))
+        problem = wait(child, until, (stdout, stderr), tick)
         family.interruptible(False)
         family.end()
         try:
@@ -68,16 +81,24 @@ def run(argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdout: int, s
     return Outcome(None if problem else code, problem)
 
 
-def _wait(child: subprocess.Popen[bytes], until: float, outputs: tuple[int, ...]) -> str | None:
-    """None when it has ended by itself; else what is wrong with it, and it is still running."""
+def wait(
+    child: subprocess.Popen[bytes],
+    until: float,
+    outputs: Sequence[int],
+    tick: Callable[[float], None] | None = None,
+) -> str | None:
+    """None when it has ended by itself, and is not reaped yet; else what is wrong with it, and it still runs."""
     watch = _watch(child.pid)
+    began = time.monotonic()
     try:
         while not _has_ended(child):
             left = until - time.monotonic()
             if left <= 0:
-                return "took too long"
+                return TOO_LONG
             if any(os.fstat(fd).st_size > MAX_OUTPUT for fd in outputs):
                 return f"wrote more than {MAX_OUTPUT >> 20} MB"
+            if tick is not None:
+                tick(time.monotonic() - began)
             if watch is None:
                 time.sleep(min(left, 0.02))
             else:

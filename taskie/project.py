@@ -55,6 +55,27 @@ def places(cwd: str, env: Mapping[str, str]) -> list[str]:
     return upwards
 
 
+def working_tree(path: str) -> str | None:
+    """The repository or git worktree that a directory is in: none gets what belongs to another."""
+    at = os.path.realpath(path)
+    while not os.path.lexists(os.path.join(at, ".git")):
+        parent = os.path.dirname(at)
+        if parent == at:
+            return None
+        at = parent
+    return at
+
+
+def quoted(text: str) -> str:
+    """A text as one word of a POSIX shell."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+def own_command() -> str:
+    """How an agent calls our command line, for its shell: nothing needs to be installed."""
+    return quoted(os.path.join(plugin_root(), "bin", "taskie"))
+
+
 def find(marker: str, where: list[str]) -> str | None:
     """The nearest of these directories that holds the marker."""
     return next((place for place in where if os.path.lexists(os.path.join(place, marker))), None)

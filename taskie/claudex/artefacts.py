@@ -7,8 +7,8 @@ import stat
 
 from taskie.claudex import MARKER, STATE
 from taskie.claudex.state import is_review_id, now
-from taskie.claudex.texts import Names, quoted
-from taskie.project import plugin_root
+from taskie.claudex.texts import Names
+from taskie.project import own_command, quoted
 from taskie.protocol import shown
 from taskie.store import StoreError, replace
 
@@ -30,7 +30,7 @@ def findings_file(directory: str, review_id: str, round_: int) -> str:
 def names(root: str, review_id: str, round_: int, cwd: str) -> Names:
     """Everything that a message or the runner calls by its path."""
     directory = directory_of(root)
-    command = f"{quoted(os.path.join(plugin_root(), 'bin', 'taskie'))} claudex mark-done {review_id}"
+    command = f"{own_command()} claudex mark-done {review_id}"
     if os.path.realpath(cwd) != root:
         command += f" --root {quoted(root)}"
     reviews = os.path.join(root, REVIEWS)

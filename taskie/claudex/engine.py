@@ -10,6 +10,7 @@ import os
 import time
 
 from taskie.claudex import artefacts, runner, state, steps, texts
+from taskie.project import working_tree
 from taskie.protocol import APPROVE, Decision, shown
 from taskie.store import StoreError
 
@@ -50,17 +51,6 @@ def on_stop(event: Event, turn: Turn, project: Project) -> Decision:
         return _take(step, loop, project)
     except StoreError as error:
         return _approve(root, f"{error}; loop {loop.review_id} stays as it was", told=True)
-
-
-def working_tree(path: str) -> str | None:
-    """The repository or git worktree that a directory is in: a worktree never gets the loop of another."""
-    at = os.path.realpath(path)
-    while not os.path.lexists(os.path.join(at, ".git")):
-        parent = os.path.dirname(at)
-        if parent == at:
-            return None
-        at = parent
-    return at
 
 
 def _take(step: Step, loop: Loop, project: Project) -> Decision:

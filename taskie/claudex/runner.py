@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from taskie.claudex.texts import prompt, quoted, title
+from taskie.claudex.texts import prompt, title
+from taskie.project import quoted
 from taskie.protocol import shown, speakable
 
 TYPE_CHECKING = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from taskie.claudex.state import PLAN
+from taskie.project import quoted
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -53,11 +54,6 @@ class Names(Value):
 
 def persona(round_: int) -> Persona:
     return PERSONAS[min(round_, len(PERSONAS)) - 1]
-
-
-def quoted(text: str) -> str:
-    """A text as one word of a POSIX shell."""
-    return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 def title(loop: Loop, round_: int) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from taskie.gauntlet.config import Check
     from taskie.gauntlet.entries import Job
 
-RESULT = "TASKIE_GAUNTLET_RESULT"  # where pytest-taskie writes which tests failed
-TREE = "TASKIE_GAUNTLET_TREE"
+RESULT = "TASKIE_TESTS_RESULT"  # where pytest-taskie writes which tests failed
+TREE = "TASKIE_TESTS_TREE"
 NOT_RUNNABLE = {126: "cannot be executed", 127: "was not found"}
 MAX_TESTS = 20
 

@@ -6,20 +6,17 @@ Everything is asked with `-z`, so that no name can be mistaken; nothing here wri
 from __future__ import annotations
 
 import os
-import subprocess
-import time
 
-from taskie.agent import find_program
+from taskie import git
 from taskie.gauntlet.outcome import Unable
+from taskie.git import in_chunks, split_paths
 from taskie.protocol import shown
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-_ALIEN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF")
-_ARGUMENTS = 100_000  # characters of paths in one call; every system allows more
 MAX_DIRTY = 2000
 
 
@@ -53,46 +50,10 @@ class Snapshot(Value):
         return tuple(found[:MAX_DIRTY])
 
 
-class Git:
-    """Runs git in the project's directory until a deadline."""
+class Git(git.Git):
+    """Asks git about the project."""
 
-    def __init__(self, root: str, env: Mapping[str, str], deadline: float) -> None:
-        program = find_program("git", env.get("PATH", ""))
-        if program is None:
-            raise Unable("git was not found on PATH; install it")
-        self.root = root
-        self._program = program
-        self._deadline = deadline
-        kept = {name: value for name, value in env.items() if name not in _ALIEN}
-        self._env = {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
-
-    def __call__(self, *arguments: str, given: bytes | None = None, literal: bool = False) -> bytes:
-        """What it prints; Unable if it fails."""
-        code, said, complained = self.attempt(arguments, given, literal)
-        if code:
-            lines = complained.decode("utf-8", "replace").strip().splitlines()
-            raise Unable(f"git {arguments[0]} failed: {shown(lines[-1] if lines else f'exit code {code}', 300)}")
-        return said
-
-    def attempt(
-        self, arguments: Sequence[str], given: bytes | None = None, literal: bool = False
-    ) -> tuple[int, bytes, bytes]:
-        env = {**self._env, "GIT_LITERAL_PATHSPECS": "1"} if literal else self._env
-        try:
-            done = subprocess.run(
-                [self._program, *arguments],
-                cwd=self.root,
-                env=env,
-                input=given if given is not None else b"",
-                capture_output=True,
-                timeout=min(max(0.1, self._deadline - time.monotonic()), 3600.0),
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise Unable(f"git {arguments[0]} took too long") from None
-        except (OSError, ValueError) as error:
-            raise Unable(f"git could not be started ({error})") from None
-        return done.returncode, done.stdout, done.stderr
+    failure = Unable
 
     def snapshot(self) -> Snapshot:
         """The state of the working tree. Unable outside a repository."""
@@ -132,34 +93,18 @@ class Git:
             "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "--relative",
             revision, "--",
         )  # fmt: skip
-        return _paths(listed)
+        return split_paths(listed)
 
     def diff(self, revision: str, paths: Sequence[str]) -> str:
         """The patch for these files of the project."""
         parts = []
-        for chunk in _chunks(paths):
+        for chunk in in_chunks(paths):
             patch = self(
                 "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--relative",
                 revision, "--", *chunk, literal=True,
             )  # fmt: skip
             parts.append(patch.decode("utf-8", "replace"))
         return "".join(parts)
-
-
-def _paths(listed: bytes) -> list[str]:
-    return [os.fsdecode(path) for path in listed.split(b"\0") if path]
-
-
-def _chunks(paths: Sequence[str]) -> list[list[str]]:
-    chunks: list[list[str]] = []
-    size = _ARGUMENTS
-    for path in paths:
-        size += len(os.fsencode(path)) + 1
-        if size > _ARGUMENTS:
-            chunks.append([])
-            size = 0
-        chunks[-1].append(path)
-    return chunks
 
 
 def _snapshot(top: str, prefix: str, status: bytes) -> Snapshot:

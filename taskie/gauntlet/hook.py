@@ -42,14 +42,12 @@ def main() -> int:
             told = f"{type(error).__name__}: {shown(str(error), 300)}"
             result = RunResult("error", f"The gauntlet failed unexpectedly ({told})", error_message=told)
     except BaseException as error:
-        number = getattr(error, "number", None)  # taskie.processes.Ended: cleaned up, so end as we were asked to
+        number = getattr(error, "number", None)  # taskie.processes.Ended
         if number is None:
             raise
-        import signal
+        from taskie.processes import end_by
 
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-        return 1
+        return end_by(number)
     return _say(result, codex)
 
 

@@ -15,7 +15,7 @@ from taskie.gauntlet.entries import jobs
 from taskie.gauntlet.fingerprint import fingerprint
 from taskie.gauntlet.git import Git
 from taskie.gauntlet.lock import RunLock
-from taskie.gauntlet.outcome import PASSES, SPOKEN, GateResult, RunResult, Unable
+from taskie.gauntlet.outcome import SPOKEN, GateResult, RunResult, Unable
 from taskie.gauntlet.reviews import Earlier, ReviewRun, reviewer_for
 from taskie.processes import Deferred
 from taskie.store import StoreError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from taskie.gauntlet.entries import Job
     from taskie.gauntlet.git import Snapshot
     from taskie.gauntlet.lanes import Runnable
+    from taskie.gauntlet.outcome import GauntletStatus
     from taskie.gauntlet.state import State
 
 SIGNS = {"passed": "PASS", "failed": "FAIL", "unable": "ERROR", "not_run": "SKIP"}
@@ -111,8 +112,11 @@ class _Run:
                 return self._end("retry_limit_exceeded", context.spent_message(before, config.max_retries))
             logs.archive(self.log_dir)
         if request.reuse and before.passed_tree == self.tree and not orphaned and not before.open_gates:
-            status = before.status if before.status in PASSES else "passed"
-            return self._end(status or "passed", "These very files have passed already, so nothing was run")
+            warned = before.status == "passed_with_warnings"
+            return self._end(
+                "passed_with_warnings" if warned else "passed",
+                "These very files have passed already, so nothing was run",
+            )
         self.found = changes.find(
             self.git, self.seen, self.base, config.log_dir, context.seen_before(before, self.tree)
         )
@@ -279,8 +283,8 @@ class _Run:
         except StoreError as error:
             self.warnings.append(f"{error}, so this run is not recorded")
 
-    def _end(self, status: str, message: str, results: tuple[GateResult, ...] = ()) -> RunResult:
+    def _end(self, status: GauntletStatus, message: str, results: tuple[GateResult, ...] = ()) -> RunResult:
         path = self.console.path if self.console else None
         if self.console:
             self.console.close()
-        return RunResult(status, message, path, None, results, tuple(self.warnings))  # type: ignore[arg-type]
+        return RunResult(status, message, path, None, results, tuple(self.warnings))

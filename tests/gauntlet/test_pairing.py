@@ -66,7 +66,7 @@ def test_what_the_tests_start_themselves_is_not_the_check(tested: Gauntlet) -> N
     tested.write("inner/test_inner.py", "def test_inner(): assert 0\n")
     tested.write(
         "checks/test_it.py",
-        "import os, subprocess, sys\ndef test_outer():\n    assert 'TASKIE_GAUNTLET_RESULT' not in os.environ\n"
+        "import os, subprocess, sys\ndef test_outer():\n    assert 'TASKIE_TESTS_RESULT' not in os.environ\n"
         "    subprocess.run([sys.executable, '-m', 'pytest', 'inner'], check=False)\n    assert 0, 'outer'\n",
     )
     reason = tested.stop().json["reason"]
