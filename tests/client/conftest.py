@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
@@ -46,3 +46,8 @@ def observe(record_property: Callable[[str, object], None]) -> Callable[[str, ob
         record_property(f"contract: {row}", str(value))
 
     return write
+
+
+def tells(run: Any, text: str) -> bool:
+    """Whether the user was told. Clients before 2.1 do not say in their events what a hook says to the user."""
+    return run.stops[0].stdout is None or any(text in message for message in run.system_messages)
