@@ -69,16 +69,17 @@ def main() -> None:
         bare = [python, "-I", "-S", "-c", "pass"]
         event = json.dumps({"hook_event_name": "Stop", "cwd": str(plan), "stop_hook_active": False}) + "\n"
 
-        def hook(project: Path) -> None:
+        def hook(project: Path, option: str = "--fail-open") -> None:
             told = event.replace(str(plan), str(project))
-            run(
-                ["/bin/sh", "-c", f"exec {HOOK} --fail-open"],
-                project,
-                {**kept, "CLAUDE_PROJECT_DIR": str(project)},
-                told,
-            )
+            run(["/bin/sh", "-c", f"exec {HOOK} {option}"], project, {**kept, "CLAUDE_PROJECT_DIR": str(project)}, told)
 
         ratio("no plans here / sh -c :", 2, lambda: hook(empty), lambda: run(["/bin/sh", "-c", ":"], empty, kept))
+        ratio(
+            "before a tool, no autopilot / sh -c :",
+            2,
+            lambda: hook(empty, "--pre-tool-use"),
+            lambda: run(["/bin/sh", "-c", ":"], empty, kept),
+        )
         ratio("validate a plan / bare interpreter", 3.5, lambda: hook(plan), lambda: run(bare, plan, kept))
         _review(base, review, bare, kept, hook)
         _gauntlet(base / "gated", kept)

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Taskie's Stop hook. Answers by itself where no engine can apply; everything else is Python's.
+# Taskie's hooks start here. Answers by itself where no engine can apply; everything else is Python's.
 #
-#   stop-hook.sh               errors in the input exit 2, for scripts and tests
-#   stop-hook.sh --fail-open   as the client runs it: always exit 0, since exit 2 would block the stop
+#   stop-hook.sh                  errors in the input exit 2, for scripts and tests
+#   stop-hook.sh --fail-open      as the client runs it: always exit 0, since exit 2 would block the stop
+#   stop-hook.sh --pre-tool-use   the PreToolUse hook, which only Autopilot has; silence allows the tool
 #
 # No `set -e` or `-u`: the shell's own errors exit 2. stdin is left alone: the shell reads byte by byte.
 
-markers='.gauntlet/config.yml .claude/claudex .taskie/plans'
+markers='autopilot-state.json .gauntlet/config.yml .claude/claudex .taskie/plans'
 
 marked() { # does this directory hold a marker of an engine?
     for marker in $markers; do
@@ -24,10 +25,17 @@ marked_upwards() { # does this directory, or one above it?
     marked ''
 }
 
-if [ "$1" = --fail-open ] && [ -n "$CLAUDE_PROJECT_DIR" ]; then
+by_client=
+silence='{"suppressOutput": true}'
+case $1 in
+    --fail-open) by_client=$CLAUDE_PROJECT_DIR ;;
+    --pre-tool-use) by_client=$CLAUDE_PROJECT_DIR markers=autopilot-state.json silence= ;;
+esac
+
+if [ -n "$by_client" ]; then
     if [ -n "$TASKIE_HOOK_SKIP" ]; then
         applies=
-    elif marked "$CLAUDE_PROJECT_DIR" || marked_upwards "$PWD"; then
+    elif marked "$by_client" || marked_upwards "$PWD"; then
         applies=yes
     else
         # The path may lead here through a link; its physical form has other parents.
@@ -36,7 +44,7 @@ if [ "$1" = --fail-open ] && [ -n "$CLAUDE_PROJECT_DIR" ]; then
         if [ "$PWD" != "$logical" ] && marked_upwards "$PWD"; then applies=yes; else applies=; fi
     fi
     if [ -z "$applies" ]; then
-        echo '{"suppressOutput": true}'
+        [ -n "$silence" ] && echo "$silence"
         exit 0
     fi
 fi

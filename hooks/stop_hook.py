@@ -24,6 +24,10 @@ def start() -> int:
         cache = os.environ.get("CLAUDE_PLUGIN_DATA") or os.path.join(os.path.expanduser("~"), ".cache", "taskie")
         sys.pycache_prefix = os.path.join(cache, "pycache")
     sys.path.insert(0, home)
+    if sys.argv[1:] == ["--pre-tool-use"]:
+        from taskie.autopilot import tool_use
+
+        return tool_use.main()
     from taskie.stop import main
 
     return main(sys.argv[1:])

@@ -54,6 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except BaseException as error:
+        number = getattr(error, "number", None)  # taskie.processes.Ended, which only some commands import
+        if number is None:
+            raise
+        from taskie.processes import end_by
+
+        return end_by(number)
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
@@ -136,6 +143,18 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         from taskie.claudex.arguments import add_commands
 
         add_commands(claudex)
+
+    autopilot = _add(
+        commands,
+        "autopilot",
+        "the tasks of a spec, one after another, each through gates that are code",
+        "The loop of a task: code, tests, checks, two reviews, one commit, verification. `advance` says which step "
+        "comes next; no step can be skipped.",
+    )
+    if words[:1] == ["autopilot"]:
+        from taskie.autopilot import arguments
+
+        arguments.add_commands(autopilot)
 
     _add_setup(commands)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # An engine is a package with MARKER and `detect(places)`, and a module `engine` with
 # `on_stop(event, turn, project)`. Cheap, deterministic engines come first; the first block ends the search.
-ENGINES = ("taskie.gauntlet", "taskie.claudex", "taskie.plans")
+ENGINES = ("taskie.autopilot", "taskie.gauntlet", "taskie.claudex", "taskie.plans")
 
 LONGEST_START = 10.0  # an older process is no hook that has just been started
 BUDGET = 570.0  # past the client's 600 s the stop would be allowed without a word

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from taskie import __version__
+from taskie.autopilot.table import ANY, NEXT_TASK, STEPS, TABLE
 from taskie.project import plugin_root
 
 ROOT = Path(plugin_root())
 ACTIONS = sorted(path.stem for path in (ROOT / "actions").glob("*.md"))
 # Commands of engines that need no action: the command line does the work.
-ENGINES = sorted(f"claudex-{verb}" for verb in ("cancel", "plan", "review", "rollback", "status"))
+ENGINES = ["autopilot", *(f"claudex-{verb}" for verb in ("cancel", "plan", "review", "rollback", "status"))]
 
 
 def front(text: str) -> dict[str, str]:
@@ -58,12 +59,22 @@ class TestCommand:
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_command_of_an_engine(name: str) -> None:
     text = (ROOT / "skills" / name / "SKILL.md").read_text()
-    engine, verb = name.split("-")
+    engine, _, verb = name.partition("-")
     assert front(text)["name"] == name
     assert 20 < len(front(text)["description"]) < 120
     assert "$ARGUMENTS" in text
-    words = {"plan": "start plan", "review": "start review"}.get(verb, verb)
-    assert f'"${{CLAUDE_PLUGIN_ROOT}}/bin/taskie" {engine} {words}' in text
+    words = {"plan": " start plan", "review": " start review", "": ""}.get(verb, f" {verb}")
+    assert f'"${{CLAUDE_PLUGIN_ROOT}}/bin/taskie" {engine}{words}' in text
+
+
+def test_autopilot_knows_every_step() -> None:
+    text = (ROOT / "skills" / "autopilot" / "SKILL.md").read_text()
+    table = text.partition("## Each step")[2].partition("## When")[0]
+    listed = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)))
+    assert sorted(listed) == sorted([*STEPS, NEXT_TASK])
+    for step, result in TABLE:
+        if result != ANY and step not in ("tester", "commit", "verify_smoke", "verify_func"):
+            assert f"`{result}`" in table
 
 
 def test_the_manifests_agree() -> None:

@@ -1,0 +1,298 @@
+"""`taskie autopilot …`: what each command prints and its exit code. What it does is in the other modules."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from taskie import project
+from taskie.autopilot import advance, detect, loop
+from taskie.autopilot import state as states
+from taskie.autopilot.engine import place_of
+from taskie.autopilot.table import END, Refused
+from taskie.cli import CommandError
+from taskie.git import Git, GitError
+from taskie.protocol import parse_json, shown
+from taskie.store import Lock, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from taskie.autopilot.state import State
+
+NOTHING_PLANNED: dict[str, Any] = {
+    "planned": True,
+    "total": 0,
+    "done": 0,
+    "current": None,
+    "step": None,
+    "counters": {},
+}
+
+
+def here() -> str:
+    """The current directory; somebody may have removed it under us."""
+    try:
+        return os.getcwd()
+    except OSError:
+        raise CommandError("the current directory is gone: change into the repository") from None
+
+
+def tree() -> str:
+    """The working tree's root, or the current directory outside of one."""
+    at = os.path.realpath(here())
+    return project.working_tree(at) or at
+
+
+def root() -> str:
+    """Where the state is; where it would be if there is none."""
+    own = project.working_tree(here())
+    where = [place for place in project.places(here(), os.environ) if own is None or project.working_tree(place) == own]
+    return detect(where) or tree()
+
+
+def warn(text: str) -> None:
+    lines = [shown(line, 1000) for line in text.splitlines()]
+    print("taskie: " + "\n  ".join(lines), file=sys.stderr, flush=True)
+
+
+def attempt(do: Callable[[], Any]) -> Any:
+    """Whatever goes wrong in a foreseen way ends the command with its sentence and exit 1."""
+    try:
+        return do()
+    except (Refused, StoreError, GitError) as error:
+        raise CommandError(str(error)) from None
+
+
+def answer(do: Callable[[], dict[str, Any]]) -> int:
+    """A step of the loop: print what comes next."""
+    print(json.dumps(attempt(do)))
+    return 0
+
+
+def init(spec_id: str, spec_path: str, *, force: bool) -> int:
+    """A new state; one that is there stays, unless `force` says otherwise."""
+    place = tree()
+
+    def do() -> None:
+        for name, text in (("SPEC_ID", spec_id), ("SPEC_PATH", spec_path)):
+            if not text.strip() or not text.isprintable():
+                raise Refused(f"{name} is empty, or not printable")
+        with Lock(place) as lock:
+            if not lock.take(states.PATIENCE):
+                raise Refused(f"{place} is in use by another process. Try again.")
+            if os.path.lexists(states.path_of(place)) and not force:
+                raise Refused(f"{states.path_of(place)} is there already; --force begins anew and forgets it")
+            started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            states.write(place, states.new(spec_id, spec_path, started))
+
+    attempt(do)
+    if not os.path.isfile(os.path.join(place, spec_path)):
+        warn(f"there is no {shown(spec_path)} in {place}: without it nothing is verified, and no log is kept in it")
+    print(f"{states.path_of(place)} is ready. Next: `taskie autopilot plan` sets the tasks.")
+    return 0
+
+
+def plan(text: str, *, force: bool) -> int:
+    """Set the tasks."""
+    place = root()
+
+    def do() -> list[tuple[int | str, str]]:
+        states.need(place)
+        tasks = _tasks(text)
+        base = _head(place)
+
+        def change(state: State) -> None:
+            begun = any(task["status"] != "pending" for task in state["tasks"])
+            if begun and not force:
+                raise Refused("a task has been begun already; --force plans anew and forgets it")
+            loop.plan(state, tasks, base)
+
+        states.edit(place, change, lambda state: advance.keep_spec(place, state, warn))
+        return tasks
+
+    tasks = attempt(do)
+    print(f"{len(tasks)} task{'s' if len(tasks) > 1 else ''} planned. Next: coder, for task {shown(str(tasks[0][0]))}.")
+    return 0
+
+
+def _tasks(text: str) -> list[tuple[int | str, str]]:
+    try:
+        given = parse_json(text)
+    except ValueError as error:
+        raise Refused(f"the tasks are no JSON ({error})") from None
+    if not isinstance(given, list) or not given:
+        raise Refused('there are no tasks: a plan is a JSON list such as [{"id": 1, "name": "a"}]')
+    tasks = []
+    for each in given:
+        name = each.get("name") if isinstance(each, dict) else None
+        if not isinstance(name, str) or not name.strip() or not states.is_id(each.get("id")):
+            raise Refused('each task has an id, a number or a word, and a name: {"id": 1, "name": "a"}')
+        tasks.append((each["id"], name))
+    ids = [str(number) for number, _ in tasks]
+    twice = next((number for number in ids if ids.count(number) > 1), None)
+    if twice is not None:
+        raise Refused(f"two tasks have the id {shown(twice)}")
+    return tasks
+
+
+def _head(place: str) -> str | None:
+    """Where the branch is now: a task's commit must be newer."""
+    try:
+        said = Git(place, os.environ, time.monotonic() + advance.GIT_SECONDS)("rev-parse", "--verify", "-q", "HEAD")
+    except GitError:
+        return None
+    return said.decode().strip()
+
+
+def update(number: str, field: str, value: str) -> int:
+    """Change one field of one task. Opens no gate: those are judged by the step."""
+    place = root()
+    wanted = _value(field, value)
+
+    def change(state: State) -> loop.Answer | None:
+        task = states.find_task(state, number)
+        if task is None:
+            known = ", ".join(shown(str(each["id"])) for each in state["tasks"][:20]) or "none"
+            raise Refused(f"there is no task {shown(number)}; there are: {known}")
+        task[field] = wanted
+        return loop.finish_by_hand(state, task) if (field, wanted) == ("status", "done") else None
+
+    def do() -> loop.Answer | None:
+        return states.edit(place, change, lambda state: advance.keep_spec(place, state, warn))
+
+    moved = attempt(do)
+    print(f"Task {shown(number)}: {field} = {value}." + (f" Next: {moved.next}, {moved.why}." if moved else ""))
+    return 0
+
+
+def _value(field: str, value: str) -> str | None:
+    if field == "commit":
+        if value != "null" and not states.is_hash(value):
+            raise CommandError(f"commit is null or a commit's hash, not {shown(value)!r}")
+        return None if value == "null" else value
+    if field not in states.VALUES:
+        raise CommandError(f"{shown(field)!r} is no field of a task; there are {', '.join(states.FIELDS)}")
+    if value not in states.VALUES[field]:
+        raise CommandError(f"{field} is one of {', '.join(states.VALUES[field])}, not {shown(value)!r}")
+    return value
+
+
+def status(*, as_json: bool) -> int:
+    """Where the loop stands. Without a usable state a program is told that nothing needs to be planned."""
+    place = root()
+    try:
+        state = states.load(place)
+        problem = "" if state else f"There is no autopilot-state.json in {place}."
+    except StoreError as error:
+        state, problem = None, str(error)
+    if as_json:
+        print(json.dumps(_summary(place, state) if state else NOTHING_PLANNED, indent=2))
+        return 0
+    if state is None:
+        print(problem)
+        return 0
+    _print_state(place, state)
+    return 0
+
+
+def _summary(place: str, state: State) -> dict[str, Any]:
+    done = sum(task["status"] == "done" for task in state["tasks"])
+    told = {
+        "planned": state["plan_exists"],
+        "total": len(state["tasks"]),
+        "done": done,
+        "current": state["current_task"],
+        "step": state["step"],
+        "counters": state["counters"],
+    }
+    return {**told, **(advance.finish(place, os.environ) if state["step"] == END else {})}
+
+
+def _print_state(place: str, state: State) -> None:
+    print(f"Spec {shown(state['spec_id'])}: {shown(state['spec_path'])}")
+    if not state["plan_exists"]:
+        print("There is no plan yet, so nothing under src/ may be edited.")
+        return
+    rows = [["", "TASK", *(field.upper() for field in states.FIELDS), "NAME"]]
+    for task in state["tasks"]:
+        fields = [str(task[field] or "-")[:20] for field in states.FIELDS]
+        fields[4] = fields[4][:8]
+        here = "*" if task["id"] == state["current_task"] else ""
+        rows.append([here, shown(str(task["id"]), 12), *fields, shown(task["name"], 40)])
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+    used = [f"{name} {count}" for name, count in state["counters"].items() if count]
+    print(f"{place_of(state)}, step {state['step']}" + (f" ({', '.join(used)})" if used else ""))
+    if state["step"] == END:
+        found = advance.finish(place, os.environ)
+        commits = ", ".join(str(each["hash"])[:8] for each in found["commits"])
+        print(f"Branch {shown(found['branch'] or 'none')}, commits: {commits or 'none'}")
+    for warning in state["loop"]["warnings"]:
+        print(f"warning: {shown(str(warning), 200)}")
+
+
+def step(text: str) -> int:
+    return answer(lambda: advance.advance(root(), advance.parse(text), os.environ, warn))
+
+
+def commit(message: str) -> int:
+    from taskie.autopilot import committing
+
+    return answer(lambda: committing.commit(root(), message, os.environ, warn))
+
+
+def verify(wait: float) -> int:
+    from taskie.autopilot import local_verify
+
+    return answer(lambda: local_verify.verify(root(), os.environ, warn, wait))
+
+
+def regression(command: Sequence[str]) -> int:
+    from taskie.autopilot import regression as capturing
+
+    return answer(lambda: capturing.capture(root(), command, os.environ, warn))
+
+
+def pre_check(files: Sequence[str]) -> int:
+    from taskie.autopilot import pre_check as checking
+
+    place = tree()
+    at = os.path.realpath(here())
+    return checking.main(place, [os.path.relpath(os.path.join(at, file), place) for file in files], os.environ)
+
+
+def blueprint(spec: str, directory: str | None) -> int:
+    from taskie.autopilot import blueprint as drawing
+
+    at = os.path.realpath(here())
+    return drawing.main(tree(), os.path.join(at, spec), directory and os.path.join(at, directory))
+
+
+def test(command: Sequence[str], seconds: float, *, as_json: bool) -> int:
+    """Run the tests; until the step is done, remember what they said."""
+    from taskie.autopilot import testing
+
+    if not command:
+        raise CommandError("say what to run: taskie autopilot test -- pytest -q", 2)
+    place = root()
+    tested = attempt(lambda: testing.run(command, cwd=here(), root=place, env=os.environ, seconds=seconds))
+
+    def remember(state: State) -> None:
+        state["loop"]["tested"] = {"passed": tested.passed, "failing": list(tested.failing[:1000])}
+
+    try:
+        if states.load(place) is not None:
+            states.edit(place, remember)
+    except StoreError as error:
+        warn(f"the result is not remembered: {error}")
+    if as_json:
+        told = {"passed": tested.passed, "exit_code": tested.exit_code, "summary": tested.summary}
+        print(json.dumps({**told, "failing": list(tested.failing), "log": tested.log}))
+    else:
+        print("\n".join(testing.lines(tested)))
+    return int(tested.exit_code)

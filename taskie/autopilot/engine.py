@@ -1,0 +1,64 @@
+"""What a stop means where there is a plan: the one next step, told once, and again only after progress."""
+
+from __future__ import annotations
+
+from taskie.autopilot import state as states
+from taskie.autopilot import texts
+from taskie.autopilot.table import END, HALTS
+from taskie.project import own_command, working_tree
+from taskie.protocol import APPROVE, Decision, shown
+from taskie.store import StoreError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from taskie.autopilot.state import State
+    from taskie.guard import Turn
+    from taskie.project import Project
+    from taskie.protocol import Event
+
+
+def on_stop(event: Event, turn: Turn, project: Project) -> Decision:
+    """Block with the next step, unless nothing has moved since the last block of this turn."""
+    here = working_tree(project.cwd)
+    if here is not None and here != working_tree(project.root):
+        return APPROVE  # another worktree's loop
+    try:
+        state = states.load(project.root)
+        if state is None or not state["plan_exists"] or state["step"] is None:
+            return APPROVE
+        if state["step"] in (*HALTS, END):
+            return Decision(message=f"Autopilot: {_over(state)}")
+        moves = state["loop"]["moves"]
+        progress = state["loop"]["told"] != moves
+        place = place_of(state)
+        if not turn.may_block(progress):
+            return Decision(
+                message=f"Autopilot: {place} is left at {state['step']}: nothing has moved since it was told"
+            )
+        if progress:
+            # Before the block: what cannot be remembered would be told for ever.
+            states.edit(project.root, lambda now: now["loop"].update(told=moves))
+    except StoreError as error:
+        return Decision(message=f"Autopilot: {error}")
+    files = [shown(file) for file in state["files_changed"]]
+    reason = texts.instruction(own_command(), place, state["step"], files, shown(state["spec_path"]))
+    return Decision(reason, f"Autopilot: {place}, next step {state['step']}")
+
+
+def place_of(state: State) -> str:
+    """The current task, for people: its number among all, its id and its name."""
+    task = states.current(state)
+    if task is None:
+        return "no task"
+    number = 1 + next(at for at, each in enumerate(state["tasks"]) if each is task)
+    return f"task {number} of {len(state['tasks'])} ({shown(str(task['id']))}: {shown(task['name'])})"
+
+
+def _over(state: State) -> str:
+    if state["step"] == END:
+        warnings = len(state["loop"]["warnings"])
+        noted = f", with {warnings} warning{'s' if warnings > 1 else ''}" if warnings else ""
+        return f"every task is done{noted}; what follows is phase_3, see `taskie autopilot status`"
+    go_on = '`taskie autopilot advance \'{"step": "resume"}\'`'
+    loop = state["loop"]
+    return f"{place_of(state)} needs a decision ({loop['to']}): {loop['why']}. When it is taken: {go_on}"

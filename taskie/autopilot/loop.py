@@ -1,0 +1,147 @@
+"""What a result does to the state: the task, the position, the log, the answer. Pure but for the clock."""
+
+from __future__ import annotations
+
+import time
+
+from taskie.autopilot import state as states
+from taskie.autopilot.table import END, NEXT_TASK, RESUME, Position, Refused, move
+from taskie.protocol import shown
+from taskie.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from taskie.autopilot.state import State, Task
+    from taskie.autopilot.table import Move
+
+MAX_LINES = 1000  # of the log in the state; the spec has them all
+
+
+class Done(Value):
+    """A step that is done, with a result that the table knows, and what it brought."""
+
+    step: str
+    result: str
+    files: tuple[str, ...] = ()
+    regression: dict[str, Any] | None = None
+    commit: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Answer(Value):
+    """What comes next, the step after that, why, and to whom it goes if the loop halts."""
+
+    next: str
+    then: str | None
+    why: str
+    to: str | None
+
+
+def plan(state: State, tasks: list[tuple[int | str, str]], base: str | None) -> None:
+    """Set the tasks and begin with the first."""
+    state["tasks"] = [states.new_task(number, name) for number, name in tasks]
+    state["plan_exists"] = True
+    state["loop"]["base"] = base
+    _begin(state, state["tasks"][0]["id"])
+    log(state, f"planned {len(tasks)} task{'s' if len(tasks) > 1 else ''}")
+    state["loop"]["moves"] += 1
+
+
+def at_hand(state: State) -> Position:
+    """Where the current task is; Refused if there is no plan yet."""
+    if not state["plan_exists"] or state["step"] is None:
+        raise Refused("there is no plan yet: `taskie autopilot plan` sets the tasks")
+    return states.position(state)
+
+
+def apply(state: State, done: Done) -> Answer:
+    """Follow the table. Raises before it changes anything."""
+    moved = move(at_hand(state), done.step, done.result)
+    task = states.current(state)
+    assert task is not None, "only the end has no task, and there every event is refused"
+    said = done.step if done.step == RESUME or done.result == "any" else f"{done.step} {done.result}"
+    lead = f"{moved.next} ({moved.to})" if moved.to else moved.next
+    _note(state, task, done)
+    _mark(task, moved, done)
+    states.set_position(state, moved.position)
+    log(state, f"{said} -> {lead}: {moved.why}")
+    for note in done.notes:
+        log(state, note)
+    if moved.warns:
+        state["loop"]["warnings"].append(f"task {shown(str(task['id']))}: {moved.why}")
+    state["loop"]["moves"] += 1
+    state["loop"].update(why=moved.why, to=moved.to)
+    if moved.next == NEXT_TASK:
+        return _after(state, moved.why)
+    return Answer(moved.next, moved.then, moved.why, moved.to)
+
+
+def finish_by_hand(state: State, task: Task) -> Answer | None:
+    """Somebody has declared a task done. If it is the current one, go on with the next."""
+    if task is not states.current(state):
+        log(state, f"task {shown(str(task['id']))} was declared done by hand")
+        return None
+    log(state, "done by hand")
+    state["loop"]["moves"] += 1
+    return _after(state, f"task {shown(str(task['id']))} was declared done by hand")
+
+
+def log(state: State, text: str) -> None:
+    """One line more, with its number, so that no two are the same."""
+    loop = state["loop"]
+    ids = [str(task["id"]) for task in state["tasks"]]
+    at = str(state["current_task"])
+    place = f"task {ids.index(at) + 1}/{len(ids)}" if at in ids else "all tasks"
+    loop["lines"] += 1
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    state["log"] = [*state["log"], f"#{loop['lines']} {when} {place}: {shown(text, 500)}"][-MAX_LINES:]
+
+
+def _note(state: State, task: Task, done: Done) -> None:
+    """What the loop must remember of this step for later ones."""
+    loop = state["loop"]
+    state["files_changed"] = list(dict.fromkeys([*state["files_changed"], *done.files]))
+    if done.step in ("debugger", "tester") and (done.step == "debugger" or done.regression is not None):
+        loop["regression"] = done.regression
+    elif done.step == "regression":
+        loop["regression"] = None
+    loop["tested"] = loop["attempt"] = None
+    if done.commit is not None:
+        task["commit"] = loop["base"] = done.commit
+        loop["commits"].append({"task": task["id"], "hash": done.commit})
+
+
+def _mark(task: Task, moved: Move, done: Done) -> None:
+    """The task's own fields."""
+    if done.step == RESUME:
+        task.update(coder="pending", tester="pending", reviewer="pending")
+    if done.step == "coder" and task["status"] == "pending":
+        task["status"] = "in_progress"
+    changes = dict(moved.task)
+    if changes.get("verify") == "pass" and task["verify"] == "warn":
+        del changes["verify"]  # a warning in smoke stays
+    task.update(changes)
+    if moved.position.step == "coder" and moved.next != NEXT_TASK:
+        task["coder"] = "pending"
+
+
+def _after(state: State, why: str) -> Answer:
+    """The next task that is not done, or the end."""
+    left = next((task for task in state["tasks"] if task["status"] != "done"), None)
+    if left is not None:
+        _begin(state, left["id"])
+        name = f"task {shown(str(left['id']))} ({shown(left['name'])})"
+        return Answer(NEXT_TASK, "coder", f"{why}; next is {name}", None)
+    state["current_task"] = None
+    state["files_changed"] = []
+    states.set_position(state, Position(END))
+    log(state, "every task is done -> phase_3")
+    return Answer(END, None, f"{why}, and it was the last task", None)
+
+
+def _begin(state: State, number: int | str) -> None:
+    state["current_task"] = number
+    state["files_changed"] = []
+    states.set_position(state, Position())

@@ -1,0 +1,142 @@
+"""The spec file: its sections, the Autopilot Log in it, its status. Knows Markdown, nothing of steps."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from taskie.store import StoreError, read_regular, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+LOG = "Autopilot Log"
+ACTION = "ACTION REQUIRED: commit failure"
+HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*(?:[ \t]#+[ \t]*)?")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_STATUS = re.compile(r"([ \t>*_-]*Status[*_]*:[*_]*[ \t]*)(.*?)(\s*)$", re.IGNORECASE)
+
+
+class Section:
+    """A heading's own lines: `lines[begin:end]`, without the heading."""
+
+    def __init__(self, lines: Sequence[str], begin: int, end: int) -> None:
+        self.begin = begin
+        self.end = end
+        self.lines = lines[begin:end]
+
+
+def section(lines: Sequence[str], title: str) -> Section | None:
+    """The first section of this title, until the next heading of its level or above."""
+    found: tuple[int, int] | None = None
+    for number, level, text in _headings(lines):
+        if found is None:
+            if text.casefold() == title.casefold():
+                found = number, level
+        elif level <= found[1]:
+            return Section(lines, found[0] + 1, number)
+    return Section(lines, found[0] + 1, len(lines)) if found else None
+
+
+def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    for number, line in enumerate(without_code(lines)):
+        if heading := HEADING.fullmatch(line):
+            yield number, len(heading[1]), heading[2].strip(" :")
+
+
+def without_code(lines: Sequence[str]) -> list[str]:
+    """The lines, those in fenced code blocks empty."""
+    prose = []
+    fence = ""
+    for line in lines:
+        found = _FENCE.fullmatch(line)
+        if fence:
+            if found and found[1].startswith(fence) and not found[2].strip():
+                fence = ""
+            prose.append("")
+        else:
+            fence = found[1] if found else ""
+            prose.append("" if found else line)
+    return prose
+
+
+def resolve(root: str, path: str) -> str:
+    return os.path.realpath(os.path.join(root, path))
+
+
+def read(root: str, path: str) -> str | None:
+    """The spec's text, None if there is none; StoreError if it cannot be read."""
+    data = read_regular(resolve(root, path)) if path and "\0" not in path else None
+    return None if data is None else data.decode("utf-8", "surrogateescape")
+
+
+def record(root: str, path: str, log: Sequence[str], *, blocked: bool) -> str | None:
+    """Bring the spec up to date; a sentence if that is not possible. What is there already is not written twice.
+
+    A process may end between the state's write and this one: so it is given all lines, and adds those that are missing.
+    Only a file inside the working tree is ever written.
+    """
+    target = resolve(root, path) if path and "\0" not in path else ""
+    try:
+        before = read(root, path)
+        if before is None:
+            return None  # a spec need not exist
+        if os.path.commonpath([os.path.realpath(root), target]) != os.path.realpath(root):
+            return f"{path} is outside of {root}, so its {LOG} is not written; it is in the state"
+        after = with_log(before, log)
+        if blocked:
+            after = with_blocked_status(after)
+        if after != before:
+            replace(target, after.encode("utf-8", "surrogateescape"))
+    except (StoreError, ValueError) as error:
+        return f"the {LOG} is not in the spec: {error}"
+    return None
+
+
+def with_log(text: str, log: Sequence[str]) -> str:
+    """The text with the log's missing lines at the end of its section, which is made if there is none."""
+    end, lines = _lines(text)
+    found = section([line.rstrip("\r") for line in lines], LOG)
+    have = {line.strip() for line in found.lines} if found else set()
+    entries = [f"- {line}" for line in log]
+    there = [number for number, entry in enumerate(entries) if entry in have]
+    missing = entries[there[-1] + 1 :] if there else entries
+    if not missing:
+        return text
+    if found is None:
+        body = text.rstrip("\r\n")
+        return f"{end}\n".join([*([body, ""] if body else []), f"## {LOG}", "", *missing, ""])
+    at = found.end
+    while at > found.begin and not lines[at - 1].strip():
+        at -= 1
+    if at == found.begin:
+        missing = ["", *missing]
+    rest = lines[at:] if any(line.strip() for line in lines[at:]) else [""]
+    if at == len(lines):  # the file ends without a line break
+        lines[at - 1] += end
+    return "\n".join([*lines[:at], *(line + end for line in missing), *rest])
+
+
+def _lines(text: str) -> tuple[str, list[str]]:
+    """What new lines must end in before the line break, and all lines: a text may have both kinds."""
+    return "\r" if "\r\n" in text else "", text.split("\n")
+
+
+def with_blocked_status(text: str) -> str:
+    """The text with its `Status:` line at `blocked`, and below it what a person must look at."""
+    end, lines = _lines(text)
+    prose = without_code([line.rstrip("\r") for line in lines])
+    at = next((number for number, line in enumerate(prose) if _STATUS.match(line)), None)
+    if at is None:
+        at = 1 if lines[0].startswith("# ") else 0
+        new = ["", "Status: blocked", ACTION] if at else ["Status: blocked", ACTION, ""]
+        lines[at:at] = [line + end for line in new]
+        return "\n".join(lines)
+    status = _STATUS.match(lines[at])
+    assert status
+    gap = "" if status[1][-1].isspace() else " "
+    lines[at] = f"{status[1]}{gap}blocked{status[3]}"
+    if not any(ACTION in line for line in lines):
+        lines.insert(at + 1, ACTION + end)
+    return "\n".join(lines)

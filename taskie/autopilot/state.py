@@ -1,0 +1,240 @@
+"""`autopilot-state.json`: read and checked, changed under a lock, written in one piece. Decides nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from taskie.autopilot import MARKER
+from taskie.autopilot.table import END, FLOW, LIMITS, STEPS, Position
+from taskie.protocol import parse_json, shown
+from taskie.store import MAX_STATE, Lock, StoreError, read_regular, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    State = dict[str, Any]
+    Task = dict[str, Any]
+    T = TypeVar("T")
+
+PATIENCE = 30.0
+# What each field of a task can be; `commit` is null or a hash.
+VALUES = {
+    "status": ("pending", "in_progress", "done", "blocked"),
+    "coder": ("pending", "done"),
+    "tester": ("pending", "pass", "fail", "fail_out_of_scope"),
+    "reviewer": ("pending", "approved"),
+    "verify": ("pending", "pass", "warn", "skip"),
+}
+FIELDS = ("status", "coder", "tester", "reviewer", "commit", "verify")
+COUNTERS = tuple(name for name in LIMITS if name != "commit_failures")
+# What the loop remembers beside the fields that everybody may read.
+LOOP: dict[str, Any] = {
+    "then": None,
+    "resume": None,
+    "commit_failures": 0,
+    "regression": None,  # the test that the last debugger proposed
+    "tested": None,  # what the last `autopilot test` of this step said
+    "moves": 0,
+    "lines": 0,  # of the log, ever
+    "told": None,  # the move at which the hook last blocked
+    "why": None,  # of the last move, and to whom it goes
+    "to": None,
+    "base": None,  # a task's commit must be newer than this one
+    "attempt": None,  # a commit that may have been made and not recorded
+    "commits": [],
+    "warnings": [],
+}
+
+
+class StateError(StoreError):
+    """There is no state that can be used; the message says what to do."""
+
+
+def path_of(root: str) -> str:
+    return os.path.join(root, MARKER)
+
+
+def new(spec_id: str, spec_path: str, started: str) -> State:
+    """A state without a plan."""
+    return {
+        "spec_id": spec_id,
+        "spec_path": spec_path,
+        "started": started,
+        "plan_exists": False,
+        "tasks": [],
+        "current_task": None,
+        "step": None,
+        "files_changed": [],
+        "counters": dict.fromkeys(COUNTERS, 0),
+        "log": [],
+        "loop": json.loads(json.dumps(LOOP)),
+    }
+
+
+def new_task(number: int | str, name: str) -> Task:
+    return {"id": number, "name": name, **dict.fromkeys(FIELDS, "pending"), "commit": None}
+
+
+def read_raw(root: str) -> State | None:
+    """The object in the file, None if there is no file; StateError if it is no JSON object."""
+    data = read_regular(path_of(root))
+    if data is None:
+        return None
+    try:
+        raw = parse_json(data)
+    except ValueError as error:
+        raise _malformed(f"it is no JSON ({error})") from None
+    if not isinstance(raw, dict):
+        raise _malformed("it is no JSON object")
+    return raw
+
+
+def load(root: str) -> State | None:
+    """The state, checked, with what it leaves open filled in; None if there is none."""
+    raw = read_raw(root)
+    return None if raw is None else _checked(raw)
+
+
+def need(root: str) -> State:
+    """The state; without one StateError says how to begin."""
+    state = load(root)
+    if state is None:
+        raise StateError(f"there is no {MARKER} in {root}. Begin with `taskie autopilot init SPEC_ID SPEC_PATH`.")
+    return state
+
+
+def edit(root: str, change: Callable[[State], T], after: Callable[[State], None] | None = None) -> T:
+    """Change the state under its lock. If `change` raises, nothing is written; `after` sees what was."""
+    with Lock(root) as lock:
+        if not lock.take(PATIENCE):
+            raise StateError(f"{MARKER} is in use by another process. Try again.")
+        state = need(root)
+        result = change(state)
+        write(root, state)
+        if after is not None:
+            after(state)
+        return result
+
+
+def write(root: str, state: State) -> None:
+    data = json.dumps(state, indent=2).encode() + b"\n"
+    if len(data) > MAX_STATE:
+        raise StateError(f"{MARKER} would be larger than {MAX_STATE >> 20} MB; nothing was written")
+    replace(path_of(root), data)
+
+
+def position(state: State) -> Position:
+    loop = state["loop"]
+    counted = {**state["counters"], "commit_failures": loop["commit_failures"]}
+    return Position(state["step"], loop["then"], loop["resume"], tuple(counted[name] for name in LIMITS))
+
+
+def set_position(state: State, at: Position) -> None:
+    counted = dict(zip(LIMITS, at.counters))
+    state["step"] = at.step
+    state["loop"].update(then=at.then, resume=at.resume, commit_failures=counted.pop("commit_failures"))
+    state["counters"] = counted
+
+
+def find_task(state: State, name: object) -> Task | None:
+    """The task of this id; a command line knows ids as texts only."""
+    return next((task for task in state["tasks"] if name is not None and str(task["id"]) == str(name)), None)
+
+
+def current(state: State) -> Task | None:
+    return find_task(state, state["current_task"])
+
+
+def is_hash(value: object) -> bool:
+    return isinstance(value, str) and 4 <= len(value) <= 64 and set(value.lower()) <= set("0123456789abcdef")
+
+
+def is_path(value: object) -> bool:
+    """A text that can be the name of a file, or an argument, at all: JSON can hold others."""
+    try:
+        return isinstance(value, str) and value != "" and b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
+
+
+def is_id(value: object) -> bool:
+    """A number or a printable word: it is typed on a command line."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int) or (isinstance(value, str) and 0 < len(value) <= 100 and value.isprintable())
+
+
+def _malformed(what: str) -> StateError:
+    return StateError(
+        f"{MARKER} is malformed: {what}. Mend it, or begin again with `taskie autopilot init SPEC_ID SPEC_PATH --force`"
+    )
+
+
+def _checked(raw: State) -> State:
+    state = {**new("", "", ""), **raw}
+    for name, kind in (("plan_exists", bool), ("tasks", list), ("files_changed", list), ("log", list)):
+        _must(isinstance(state[name], kind) and (name != "plan_exists" or name in raw), f"{name} is no {kind.__name__}")
+    for name in ("spec_id", "spec_path", "started"):
+        _must(isinstance(state[name], str), f"{name} is no text")
+    _must(state["spec_path"] == "" or is_path(state["spec_path"]), "spec_path is no path")
+    _must(all(map(is_path, state["files_changed"])), "files_changed holds something else than paths")
+    _must(all(isinstance(each, str) for each in state["log"]), "log holds something else than texts")
+    _must(isinstance(state["counters"], dict), "counters is no object")
+    state["counters"] = {**dict.fromkeys(COUNTERS, 0), **state["counters"]}
+    _must(all(_is_count(state["counters"][name]) for name in COUNTERS), "counters holds something else than numbers")
+    state["tasks"] = [_checked_task(task) for task in state["tasks"]]
+    ids = [str(task["id"]) for task in state["tasks"]]
+    _must(len(set(ids)) == len(ids), "two tasks have the same id")
+    _check_loop(state, raw)
+    return state
+
+
+def _checked_task(raw: object) -> Task:
+    _must(isinstance(raw, dict) and is_id(raw.get("id")), "a task has no id")
+    assert isinstance(raw, dict)
+    task = {**new_task(raw["id"], ""), **raw}
+    _must(isinstance(task["name"], str), f"task {shown(str(task['id']))} has no name")
+    for field, allowed in VALUES.items():
+        _must(task[field] in allowed, f"task {shown(str(task['id']))}: {field} is none of {', '.join(allowed)}")
+    _must(task["commit"] is None or is_hash(task["commit"]), f"task {shown(str(task['id']))}: commit is no hash")
+    return task
+
+
+def _check_loop(state: State, raw: State) -> None:
+    """Our own part. A state that somebody else wrote has none: then it begins where its tasks are."""
+    loop = state["loop"]
+    _must(isinstance(loop, dict), "loop is no object")
+    loop = state["loop"] = {**json.loads(json.dumps(LOOP)), **loop}
+    for name in ("then", "resume"):
+        _must(loop[name] is None or loop[name] in FLOW, f"loop.{name} is no step")
+    _must(
+        all(_is_count(loop[name]) for name in ("commit_failures", "moves", "lines")),
+        "loop counts something else than numbers",
+    )
+    _must(isinstance(loop["commits"], list) and isinstance(loop["warnings"], list), "loop.commits is no list")
+    _must(all(isinstance(each, dict) and is_hash(each.get("hash")) for each in loop["commits"]), "a commit has no hash")
+    _must(loop["base"] is None or is_hash(loop["base"]), "loop.base is no hash")
+    for name in ("regression", "attempt", "tested"):
+        _must(loop[name] is None or isinstance(loop[name], dict), f"loop.{name} is no object")
+    test = loop["regression"] or {"test_file": "a", "test_code": ""}
+    _must(is_path(test.get("test_file")) and isinstance(test.get("test_code"), str), "loop.regression is no test")
+    if raw.get("step") is None and state["tasks"]:
+        left = next((task for task in state["tasks"] if task["status"] != "done"), None)
+        state["current_task"] = left and left["id"]
+        state["step"] = "coder" if left else END
+    _must(state["step"] is None or state["step"] in STEPS, f"step {shown(str(state['step']))} is unknown")
+    at = state["current_task"]
+    known = find_task(state, at) is not None
+    _must(known or (at is None and state["step"] in (None, END)), f"current_task {shown(str(at))} is no task")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _must(holds: bool, what: str) -> None:
+    if not holds:
+        raise _malformed(what)

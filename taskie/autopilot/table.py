@@ -1,0 +1,229 @@
+"""The task loop as one table: which step follows which result, and how often. Pure: knows no file, clock or process."""
+
+from __future__ import annotations
+
+from taskie.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ANY = "any"  # the result of a step that takes any, or none
+LIMITS = {
+    "debug_attempts": 3,
+    "pre_check_loop": 3,
+    "spec_review_loop": 2,
+    "refactor_loop": 2,
+    "verify_smoke_retry": 2,
+    "verify_func_retry": 2,
+    "commit_failures": 1,
+}
+# What must hold before the loop leaves a step, in the loop's order.
+GATES = {
+    "coder": "coder = done, with its files_changed",
+    "tester": "tester = pass or fail_out_of_scope",
+    "pre_check_code": "the pre-check of the code passes",
+    "pre_check_blueprint": "the check against the blueprint passes",
+    "spec_reviewer": "the spec reviewer approves",
+    "code_quality": "reviewer = approved",
+    "commit": "commit = a hash that git knows",
+    "verify_smoke": "the smoke checks have been run",
+    "verify_func": "verify = pass, warn or skip",
+}
+FLOW = tuple(GATES)
+ASIDE = ("debugger", "regression")
+HALTS = ("escalate", "stop")
+NEXT_TASK, END, RESUME = "next_task", "phase_3", "resume"
+STEPS = (*FLOW, *ASIDE, *HALTS, END)
+
+
+class Refused(Exception):
+    """The event does not belong here, or a gate forbids it; the message names the gate."""
+
+
+class Row(Value):
+    """What one result of one step leads to.
+
+    `then` is the step after `next`, `resume` the one to which the test or the commit after that leads in place of its
+    own. `takes` says which of the two, if it is pending, comes here in place of `next`; `keeps` that they stay pending.
+    With a `counter` at its limit, `beyond` holds instead.
+    """
+
+    next: str
+    why: str
+    then: str | None = None
+    resume: str | None = None
+    takes: str | None = None
+    keeps: bool = False
+    counter: str | None = None
+    beyond: Row | None = None
+    task: Mapping[str, str] = {}
+    to: str | None = None
+    warns: bool = False
+
+
+def _again(step: str, counter: str, why: str, to: str) -> Row:
+    """The coder mends it and the step is done again, until the counter's limit."""
+    times = LIMITS[counter]
+    beyond = Row("escalate", f"{why}, and {times} attempts to mend it did not help", to=to)
+    return Row("coder", why, then=step, counter=counter, beyond=beyond)
+
+
+_SPEC = {
+    "needs_implementation": "something that the spec asks for is missing",
+    "needs_removal": "something is there that the spec does not ask for",
+}
+
+TABLE: dict[tuple[str, str], Row] = {
+    ("coder", ANY): Row("tester", "the code is written", takes="then", keeps=True, task={"coder": "done"}),
+    ("tester", "passed"): Row("pre_check_code", "the tests pass", takes="resume", task={"tester": "pass"}),
+    ("tester", "passed_after_debugging"): Row(
+        "regression", "the tests pass after debugging: keep the bug from coming back", task={"tester": "pass"}
+    ),
+    ("tester", "failed_in_scope"): Row(
+        "debugger",
+        "a test fails that belongs to the changed files",
+        keeps=True,
+        counter="debug_attempts",
+        beyond=Row(
+            "escalate",
+            f"the tests still fail after {LIMITS['debug_attempts']} attempts to debug them",
+            to="human",
+            task={"tester": "fail"},
+        ),
+        task={"tester": "fail"},
+    ),
+    ("tester", "failed_out_of_scope"): Row(
+        "pre_check_code", "no failing test belongs to the changed files", task={"tester": "fail_out_of_scope"}
+    ),
+    ("debugger", ANY): Row("coder", "the debugger has spoken: mend it", keeps=True),
+    ("regression", ANY): Row("pre_check_code", "the regression test is dealt with"),
+    ("pre_check_code", "pass"): Row("pre_check_blueprint", "the pre-check passes"),
+    ("pre_check_code", "skip"): Row("pre_check_blueprint", "there is nothing to pre-check"),
+    ("pre_check_code", "fail"): _again("pre_check_code", "pre_check_loop", "the pre-check fails", "human"),
+    ("pre_check_blueprint", "pass"): Row("spec_reviewer", "the blueprint is kept"),
+    ("pre_check_blueprint", "skip"): Row("spec_reviewer", "there is no blueprint"),
+    ("pre_check_blueprint", "fail"): _again(
+        "pre_check_blueprint", "pre_check_loop", "the blueprint is not kept", "human"
+    ),
+    ("spec_reviewer", "approved"): Row("code_quality", "the spec is met"),
+    **{
+        ("spec_reviewer", result): _again("spec_reviewer", "spec_review_loop", why, "council")
+        for result, why in _SPEC.items()
+    },
+    ("code_quality", "approved"): Row(
+        "commit", "both reviews approve: commit now, do not stop here", task={"reviewer": "approved"}
+    ),
+    ("code_quality", "needs_refactor"): _again("tester", "refactor_loop", "the code needs refactoring", "council").but(
+        resume="code_quality"
+    ),
+    ("code_quality", "needs_discussion"): Row(
+        "stop", "the reviewer wants a decision that only a person can take", to="human", task={"status": "blocked"}
+    ),
+    ("commit", "ok"): Row("verify_smoke", "the commit is made", takes="resume", task={"status": "done"}),
+    ("commit", "fail"): Row(
+        "commit",
+        "the commit failed: see why, mend it if possible, and try once more",
+        keeps=True,
+        counter="commit_failures",
+        beyond=Row("stop", "the commit failed twice", to="human", task={"status": "blocked"}),
+    ),
+    ("verify_smoke", "pass"): Row("verify_func", "the smoke checks pass"),
+    ("verify_smoke", "skip"): Row(NEXT_TASK, "there is nothing to verify", task={"verify": "skip"}),
+    ("verify_smoke", "fail"): Row(
+        "verify_smoke",
+        "a smoke check fails: wait 5 s and try again",
+        counter="verify_smoke_retry",
+        beyond=Row("verify_func", "the smoke checks still fail after 2 retries", task={"verify": "warn"}, warns=True),
+    ),
+    ("verify_func", "pass"): Row(NEXT_TASK, "the functional checks pass", task={"verify": "pass"}),
+    ("verify_func", "fail"): Row(
+        "coder",
+        "a functional check fails",
+        then="commit",
+        resume="verify_func",
+        counter="verify_func_retry",
+        beyond=Row(NEXT_TASK, "the functional checks still fail after 2 retries", task={"verify": "warn"}, warns=True),
+    ),
+    (RESUME, ANY): Row("coder", "somebody has looked at it: the task begins anew", task={"status": "in_progress"}),
+}
+
+
+class Position(Value):
+    """Where a task is in the loop. `counters` holds a number for each name in LIMITS."""
+
+    step: str = "coder"
+    then: str | None = None
+    resume: str | None = None
+    counters: tuple[int, ...] = (0,) * len(LIMITS)
+
+
+class Move(Value):
+    """From one position to the next. `next` may also be NEXT_TASK, where the next task's first position follows."""
+
+    position: Position
+    next: str
+    then: str | None
+    why: str
+    to: str | None
+    task: Mapping[str, str]
+    warns: bool
+
+
+def results(step: str) -> list[str]:
+    """What a step can end in."""
+    return [result for at, result in TABLE if at == step]
+
+
+def move(position: Position, step: str, result: str) -> Move:
+    """Follow the table; Refused if this step is not the one at hand."""
+    check(position, step)
+    counters = dict(zip(LIMITS, position.counters))
+    row = TABLE[step, result]
+    if row.counter is not None and row.beyond is not None:
+        if counters[row.counter] < LIMITS[row.counter]:
+            counters[row.counter] += 1
+        else:
+            row = row.beyond
+    then, resume = (position.then, position.resume) if row.keeps else (row.then, row.resume)
+    at = row.next
+    if row.takes == "then" and position.then is not None:
+        at, then = position.then, None
+    elif row.takes == "resume" and position.resume is not None:
+        at = position.resume
+    if (step, result) == ("commit", "ok"):
+        counters["commit_failures"] = 0
+    if step == RESUME or at == NEXT_TASK:
+        counters = dict.fromkeys(LIMITS, 0)
+    after = Position("coder" if at == NEXT_TASK else at, then, resume, tuple(counters.values()))
+    follows = "coder" if at == NEXT_TASK else then
+    return Move(after, at, follows, row.why, row.to, row.task, row.warns)
+
+
+def check(position: Position, step: str) -> None:
+    """Refused, with the gates that are not met yet, unless this step is the one at hand."""
+    at = position.step
+    if step == at:
+        return
+    if at == END:
+        raise Refused("all tasks are done; what follows is phase_3")
+    if at in HALTS:
+        if step != RESUME:
+            raise Refused(f'the loop halts at {at}: only {{"step": "resume"}} goes on, when the reason is dealt with')
+        return
+    if step == RESUME:
+        raise Refused(f"there is nothing to resume: the step at hand is {at}")
+    unmet = "; ".join(missing(position, step))
+    raise Refused(f"the step at hand is {at}, not {step}" + (f". Not met yet: {unmet}" if unmet else ""))
+
+
+def missing(position: Position, step: str) -> list[str]:
+    """The gates between here and a later step."""
+    ahead = [] if position.step in FLOW else [f"the {position.step}'s step"]
+    begin = position.step if position.step in FLOW else "pre_check_code" if position.step == "regression" else "coder"
+    path = FLOW[FLOW.index(begin) :]
+    if begin == "coder" and position.then is not None:
+        path = ("coder", *FLOW[FLOW.index(position.then) :])
+    if step not in path:
+        return []
+    return [*ahead, *(GATES[name] for name in path[: path.index(step)])]

@@ -1,0 +1,63 @@
+"""What the agent is told at each step. Made of values; reads and writes nothing."""
+
+from __future__ import annotations
+
+from taskie.project import quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST = 50  # files that are named
+# For each step: what to do, and the word of the command line that does or reports it.
+_STEPS = {
+    "coder": (
+        "Have the coder do it, and nothing else. Report every file that changed.",
+        """advance '{"step": "coder", "files_changed": ["src/…"]}'""",
+    ),
+    "tester": (
+        "Run the project's tests, first command, and report what they say, second command. A test that fails: "
+        '"result": "failed" with the "failures" that it names.',
+        """test -- CMD…
+advance '{"step": "tester", "result": "passed"}'""",
+    ),
+    "debugger": (
+        "Have a debugger find the cause of the failure. If it proposes a test that would have caught it, report that "
+        'as "regression".',
+        """advance '{"step": "debugger", "regression": {"test_file": "tests/regression/…", "test_code": "…"}}'""",
+    ),
+    "regression": ("Capture the regression test. This writes it, runs it once and records it.", "regression"),
+    "pre_check_code": (
+        "Run the pre-check on the changed files, first command, and report pass or fail, second command.",
+        """pre-check FILES
+advance '{"step": "pre_check_code", "result": "pass"}'""",
+    ),
+    "pre_check_blueprint": (
+        "Check the spec against the blueprint, first command, and report pass, skip or fail, second command.",
+        """blueprint SPEC
+advance '{"step": "pre_check_blueprint", "result": "pass"}'""",
+    ),
+    "spec_reviewer": (
+        "Have a reviewer compare the changed files with the spec: approved, needs_implementation or needs_removal.",
+        """advance '{"step": "spec_reviewer", "result": "approved"}'""",
+    ),
+    "code_quality": (
+        "Have a reviewer judge the quality of the changed files: approved, needs_refactor or needs_discussion.",
+        """advance '{"step": "code_quality", "result": "approved"}'""",
+    ),
+    "commit": ("Commit. This adds the changed files, commits them and records it.", "commit -m 'type(scope): text'"),
+    "verify_smoke": ("Verify. This runs the spec's acceptance checks and records them.", "verify"),
+    "verify_func": ("Verify. This runs the spec's functional checks and records them.", "verify"),
+}
+
+
+def instruction(command: str, place: str, step: str, files: Sequence[str], spec: str) -> str:
+    """The one next step: `place` says of which task, `command` is how this shell calls us."""
+    what, how = _STEPS[step]
+    how = how.replace("FILES", " ".join(map(quoted, files[:MOST]))).replace("SPEC", quoted(spec))
+    calls = "\n".join(f"{command} autopilot {line}" for line in how.split("\n"))
+    changed = f"\n\nChanged so far: {', '.join(files[:MOST])}" if files else ""
+    return (
+        f"Autopilot: {place} is not done. The next step is {step}.\n\n{what}\n\n```sh\n{calls}\n```{changed}\n\n"
+        "Each command prints the step after it: go on with that one. If you cannot, say why and stop."
+    )

@@ -1,0 +1,195 @@
+"""A repository with a spec, driven by the commands as an agent runs them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from pytest_taskie import Events, HookResult, Project, RunHook
+from taskie import cli
+from taskie.project import plugin_root
+
+ROOT = Path(plugin_root())
+TASKIE = [sys.executable, str(ROOT / "bin" / "taskie"), "autopilot"]
+SPEC = "ai/features/FTR-1.md"
+# What leads from the beginning of a task to each step.
+PATH: dict[str, dict[str, Any]] = {
+    "coder": {"files_changed": ["src/app.py"]},
+    "tester": {"result": "passed"},
+    "pre_check_code": {"result": "pass"},
+    "pre_check_blueprint": {"result": "skip"},
+    "spec_reviewer": {"result": "approved"},
+    "code_quality": {"result": "approved"},
+}
+
+
+class Autopilot:
+    """The loop of one project."""
+
+    def __init__(self, project: Project, run_hook: RunHook, events: Events) -> None:
+        self.project = project
+        self.root = project.path
+        self.path = project.path / "autopilot-state.json"
+        self.spec = project.path / SPEC
+        self._run_hook = run_hook
+        self._events = events
+
+    def run(
+        self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """`taskie autopilot WORDS`, in this very process: an interpreter for each would cost more than all the rest."""
+        out, err = io.StringIO(), io.StringIO()
+        given = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
+        before = Path.cwd()
+        os.chdir(cwd or self.root)
+        try:
+            with (
+                patch.dict(os.environ, {**self.project.env, **(env or {})}, clear=True),
+                patch.object(sys, "stdin", given),
+                redirect_stdout(out),
+                redirect_stderr(err),
+            ):
+                code = cli.main(["autopilot", *words])
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        finally:
+            os.chdir(before)
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+    def do(self, *words: str, **options: Any) -> str:
+        """The same, and it must succeed; what it printed."""
+        done = self.run(*words, **options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def begin(self, *names: str) -> None:
+        """A state and a plan with these tasks."""
+        self.do("init", "FTR-1", SPEC)
+        tasks = [{"id": number, "name": name} for number, name in enumerate(names or ("first",), 1)]
+        self.do("plan", json.dumps(tasks))
+
+    def advance(self, step: str, result: str | None = None, **more: Any) -> dict[str, Any]:
+        """Report a step; what comes next."""
+        event = {"step": step, **({"result": result} if result else {}), **more}
+        return dict(json.loads(self.do("advance", json.dumps(event))))
+
+    def refused(self, step: str, result: str | None = None, **more: Any) -> str:
+        """Report a step that must be refused with nothing changed; what it said."""
+        return self.fails("advance", json.dumps({"step": step, **({"result": result} if result else {}), **more}))
+
+    def fails(self, *words: str, **options: Any) -> str:
+        """A command that must fail with a sentence and leave every byte of the state and the spec as it was."""
+        before = self.bytes()
+        done = self.run(*words, **options)
+        assert done.returncode == 1, done.stdout
+        assert done.stdout == ""
+        assert done.stderr.startswith("taskie: ")
+        assert "Traceback" not in done.stderr
+        assert self.bytes() == before
+        return done.stderr
+
+    def bytes(self) -> list[bytes | None]:
+        return [path.read_bytes() if path.is_file() else None for path in (self.path, self.spec)]
+
+    def go_to(self, step: str) -> None:
+        """From the beginning of a task to a step."""
+        for at, event in PATH.items():
+            if at == step:
+                return
+            self.advance(at, **event)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def change(self, **fields: Any) -> None:
+        """Change the state's top level by hand, as nobody should."""
+        self.path.write_text(json.dumps({**self.state, **fields}))
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return dict(json.loads(self.path.read_text()))
+
+    @property
+    def task(self) -> dict[str, Any]:
+        """The first task."""
+        return dict(self.state["tasks"][0])
+
+    @property
+    def log(self) -> list[str]:
+        """The lines of the spec's Autopilot Log."""
+        _, _, section = self.spec.read_text().partition("## Autopilot Log\n")
+        return [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("- ")]
+
+    def stop(self, active: bool = False, cwd: Path | None = None, **options: Any) -> HookResult:
+        """A client's stop, at the unified hook as the client runs it."""
+        event = self._events.stop(stop_hook_active=active, cwd=str(cwd or self.root))
+        return self._run_hook(event, command=[ROOT / "hooks" / "stop-hook.sh", "--fail-open"], cwd=cwd, **options)
+
+    def tool(self, name: str, path: object, cwd: Path | None = None, **options: Any) -> HookResult:
+        """A tool that the client is about to use, at the hook as the client runs it."""
+        event = self._events.build(
+            "PreToolUse", tool_name=name, tool_input={"file_path": str(path)}, cwd=str(cwd or self.root)
+        )
+        return self._run_hook(event, command=[ROOT / "hooks" / "stop-hook.sh", "--pre-tool-use"], cwd=cwd, **options)
+
+
+@pytest.fixture
+def autopilot(project: Project, run_hook: RunHook, events: Events) -> Autopilot:
+    """A repository with one commit and a spec; no state yet."""
+    found = Autopilot(project, run_hook, events)
+    found.write(SPEC, "# FTR-1\n\n**Status:** queued\n\nA greeting.\n")
+    found.write("src/app.py", "print('hello')\n")
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "Begin")
+    return found
+
+
+REGRESSION = {"test_file": "tests/regression/test_bug.py", "test_code": "def test_bug():\n    pass\n"}
+MESSAGE = "feat(app): greet"
+BLUEPRINT = "ai/blueprint/system-blueprint"
+SMOKE = "| ID | Check | Command / Action | Expected | Timeout |\n|---|---|---|---|---|\n"
+FUNCTIONAL = "| ID | Check | Setup | Action | Expected |\n|---|---|---|---|---|\n"
+
+
+@pytest.fixture
+def loop(autopilot: Autopilot) -> Autopilot:
+    """Two tasks, planned; the first has changed its file."""
+    autopilot.begin("first", "second")
+    autopilot.write("src/app.py", "print('hello, please')\n")
+    return autopilot
+
+
+def verification(loop: Autopilot, smoke: str = "", functional: str = "", text: str = "") -> None:
+    """Give the spec these rows."""
+    tables = (SMOKE + smoke if smoke else "") + "\n" + (FUNCTIONAL + functional if functional else "")
+    loop.spec.write_text(f"{loop.spec.read_text()}\n## Acceptance Verification\n\n{text}\n{tables}\n")
+
+
+def committed(loop: Autopilot) -> Autopilot:
+    """Behind the commit, at `verify_smoke`."""
+    loop.go_to("commit")
+    loop.do("commit", "-m", MESSAGE)
+    return loop
+
+
+def verify(loop: Autopilot) -> dict[str, Any]:
+    return dict(json.loads(loop.do("verify", "--wait", "0")))
+
+
+def fail_in_scope(loop: Autopilot, **debugger: Any) -> None:
+    loop.advance("tester", "failed", failures=["src/test_app.py::test_it"])
+    loop.advance("debugger", **debugger)
+    loop.advance("coder", files_changed=["src/app.py"])

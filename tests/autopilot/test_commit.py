@@ -1,0 +1,365 @@
+"""`commit`: the task's files and nothing else, one commit, seen by git; the user's index survives whatever happens."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from core.living import is_alive
+
+from autopilot.conftest import PATH, TASKIE, Autopilot
+
+MESSAGE = "feat(app): greet politely"
+
+
+@pytest.fixture
+def ready(autopilot: Autopilot) -> Autopilot:
+    """At the step `commit`, with a changed and a new file, and the user's own staged and unstaged changes."""
+    for name in ("mine.txt", "theirs.txt"):
+        autopilot.write(name, "old\n")
+    autopilot.project.git("add", "-A")
+    autopilot.project.git("commit", "-q", "-m", "More")
+    autopilot.begin("first", "second")
+    autopilot.write("src/app.py", "print('hello, please')\n")
+    autopilot.write("src/new.py", "x = 1\n")
+    autopilot.write("mine.txt", "staged\n")
+    autopilot.project.git("add", "mine.txt")
+    autopilot.write("mine.txt", "changed again\n")
+    autopilot.write("untracked.txt", "not ours\n")
+    autopilot.advance("coder", files_changed=["src/app.py", "src/new.py"])
+    for step in ("tester", "pre_check_code", "pre_check_blueprint", "spec_reviewer", "code_quality"):
+        autopilot.advance(step, **PATH[step])
+    return autopilot
+
+
+def commit(autopilot: Autopilot, message: str = MESSAGE) -> dict[str, object]:
+    return dict(json.loads(autopilot.do("commit", "-m", message)))
+
+
+def head(autopilot: Autopilot) -> str:
+    return autopilot.project.git("rev-parse", "HEAD").strip()
+
+
+def committed(autopilot: Autopilot) -> list[str]:
+    return autopilot.project.git("show", "--name-status", "--format=", "HEAD").splitlines()
+
+
+def index(autopilot: Autopilot) -> str:
+    return autopilot.project.git("ls-files", "--stage", "--debug")
+
+
+def entries(autopilot: Autopilot) -> str:
+    return autopilot.project.git("ls-files", "--stage")
+
+
+def hook(autopilot: Autopilot, name: str, script: str) -> Path:
+    path = autopilot.root / ".git" / "hooks" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_exactly_the_tasks_files_in_exactly_one_commit(ready: Autopilot) -> None:
+    before = head(ready)
+    assert commit(ready)["next"] == "verify_smoke"
+    assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
+    assert ready.project.git("rev-list", f"{before}..HEAD").split() == [head(ready)]
+    assert ready.project.git("log", "-1", "--format=%s").strip() == MESSAGE
+    assert (ready.task["commit"], ready.task["status"]) == (head(ready), "done")
+
+
+def test_the_users_index_survives(ready: Autopilot) -> None:
+    staged = ready.project.git("diff", "--cached", "mine.txt")
+    commit(ready)
+    assert ready.project.git("diff", "--cached", "--name-only").split() == ["mine.txt"]
+    assert ready.project.git("diff", "--cached", "mine.txt") == staged
+    assert (ready.root / "mine.txt").read_text() == "changed again\n"
+    assert "?? untracked.txt" in ready.project.git("status", "--porcelain")
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["", "greet", "feat: greet", "feat(): greet", "feat(app) greet", "feat(app):greet", "feat(app): ", "Feat(app): x",
+     "(app): x", "feat(a(b)): x", "feat(a\nb): x", " feat(app): x", "feat(app):  x", "-m feat(app): x"],
+)  # fmt: skip
+def test_a_message_of_another_form(ready: Autopilot, message: str) -> None:
+    before = head(ready)
+    assert "type(scope): text" in ready.fails("commit", f"--message={message}")
+    assert head(ready) == before
+
+
+@pytest.mark.parametrize("message", ["fix(a-b/c.d): x", "feat(api)!: x", "docs(diary): x\n\nA body.\n\n# of any form"])
+def test_messages_that_are_good(ready: Autopilot, message: str) -> None:
+    commit(ready, message)
+    assert ready.project.git("log", "-1", "--format=%B").strip() == message
+
+
+@pytest.mark.parametrize("step", [step for step in PATH if step != "coder"])
+def test_before_its_gates_hold(autopilot: Autopilot, step: str) -> None:
+    autopilot.begin("first")
+    autopilot.go_to(step)
+    autopilot.write("src/app.py", "x = 1\n")
+    before = head(autopilot)
+    assert f"the step at hand is {step}, not commit" in autopilot.fails("commit", "-m", MESSAGE)
+    assert head(autopilot) == before
+
+
+class TestFiles:
+    def test_a_deleted_one(self, ready: Autopilot) -> None:
+        (ready.root / "src" / "app.py").unlink()
+        commit(ready)
+        assert committed(ready) == ["D\tsrc/app.py", "A\tsrc/new.py"]
+
+    def test_one_that_git_has_removed(self, ready: Autopilot) -> None:
+        ready.project.git("rm", "-q", "--force", "src/app.py")
+        commit(ready)
+        assert committed(ready) == ["D\tsrc/app.py", "A\tsrc/new.py"]
+
+    def test_a_link_that_leads_nowhere(self, ready: Autopilot) -> None:
+        (ready.root / "src" / "new.py").unlink()
+        (ready.root / "src" / "new.py").symlink_to("nowhere")
+        commit(ready)
+        assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
+
+    def test_one_that_the_user_has_removed_from_the_index(self, ready: Autopilot) -> None:
+        ready.project.git("rm", "-q", "--cached", "src/app.py")
+        commit(ready)
+        assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
+
+    def test_one_that_vanished_and_was_never_known(self, ready: Autopilot) -> None:
+        (ready.root / "src" / "new.py").unlink()
+        done = ready.run("commit", "-m", MESSAGE)
+        assert done.returncode == 0
+        assert "src/new.py is ignored by git, or was never there" in done.stderr
+        assert committed(ready) == ["M\tsrc/app.py"]
+
+    def test_an_ignored_one(self, ready: Autopilot) -> None:
+        ready.write(".git/info/exclude", "new.py\n")
+        done = ready.run("commit", "-m", MESSAGE)
+        assert "src/new.py is ignored" in done.stderr
+        assert committed(ready) == ["M\tsrc/app.py"]
+
+    def test_one_that_is_staged_already(self, ready: Autopilot) -> None:
+        ready.project.git("add", "src/new.py")
+        ready.write("src/new.py", "x = 2\n")
+        commit(ready)
+        assert ready.project.git("show", "HEAD:src/new.py") == "x = 2\n"
+
+    @pytest.mark.parametrize("name", ["-f", "--all", ":(glob)**", "*.py", "a b'\"$(touch x).py", "ü\n.py", ":!x"])
+    def test_hostile_names(self, ready: Autopilot, name: str) -> None:
+        state = ready.state
+        ready.write(name, "x = 1\n")
+        ready.write("other.py", "x = 1\n")
+        state["files_changed"] = [name]
+        ready.path.write_text(json.dumps(state))
+        commit(ready)
+        listed = ready.project.git("show", "--name-only", "-z", "--format=", "HEAD")
+        assert listed.strip("\0") == name
+
+    def test_from_a_subdirectory(self, ready: Autopilot) -> None:
+        ready.do("commit", "-m", MESSAGE, cwd=ready.root / "src")
+        assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
+
+    def test_the_first_commit_of_a_repository(self, ready: Autopilot) -> None:
+        ready.project.git("checkout", "-q", "--orphan", "fresh")
+        ready.project.git("rm", "-rqf", "--cached", ".")
+        commit(ready)
+        assert committed(ready) == ["A\tsrc/app.py", "A\tsrc/new.py"]
+
+
+def test_nothing_to_commit(ready: Autopilot) -> None:
+    ready.project.git("checkout", "-q", "src/app.py")
+    (ready.root / "src" / "new.py").unlink()
+    said = ready.run("commit", "-m", MESSAGE)
+    assert said.returncode == 1
+    assert "nothing to commit" in said.stderr
+    assert ready.state["step"] == "commit"
+    assert ready.state["loop"]["commit_failures"] == 0
+
+
+def test_no_repository(autopilot: Autopilot, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    autopilot.do("init", "FTR-1", "spec.md", cwd=plain)
+    autopilot.do("plan", '[{"id": 1, "name": "a"}]', cwd=plain)
+    for step, event in PATH.items():
+        autopilot.do("advance", json.dumps({"step": step, **event}), cwd=plain)
+    done = autopilot.run("commit", "-m", MESSAGE, cwd=plain)
+    assert done.returncode == 1
+    assert "no git repository" in done.stderr
+
+
+class TestHooks:
+    def test_one_that_fails_once(self, ready: Autopilot) -> None:
+        hook(ready, "pre-commit", "[ -e .git/tried ] || { touch .git/tried; echo 'not formatted'; exit 1; }")
+        done = ready.run("commit", "-m", MESSAGE)
+        assert json.loads(done.stdout)["next"] == "verify_smoke"
+        assert "taskie: git commit: exit code 1\n  not formatted\n" in done.stderr
+        assert "**Status:** queued\n" in ready.spec.read_text()
+        assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
+        assert ready.state["loop"]["commit_failures"] == 0
+
+    def test_one_that_mends_and_fails(self, ready: Autopilot) -> None:
+        hook(ready, "pre-commit", "grep -q tidy src/new.py || { echo '# tidy' >> src/new.py; exit 1; }")
+        commit(ready)
+        assert ready.project.git("show", "HEAD:src/new.py") == "x = 1\n# tidy\n"
+
+    def test_one_that_formats_and_adds(self, ready: Autopilot) -> None:
+        hook(ready, "pre-commit", "echo '# tidy' >> src/new.py; git add src/new.py")
+        commit(ready)
+        assert ready.project.git("show", "HEAD:src/new.py") == "x = 1\n# tidy\n"
+        assert ready.project.git("status", "--porcelain", "src") == ""
+        assert ready.project.git("status", "--porcelain", "mine.txt") == "MM mine.txt\n"
+
+    def test_one_that_fails_twice(self, ready: Autopilot) -> None:
+        before, untouched = head(ready), entries(ready)
+        path = hook(ready, "pre-commit", "echo x >> .git/tries; echo 'never'; exit 1")
+        done = ready.run("commit", "-m", MESSAGE)
+        said = json.loads(done.stdout)
+        assert (said["next"], said["to"]) == ("stop", "human")
+        assert (ready.root / ".git" / "tries").read_text() == "x\nx\n"
+        assert head(ready) == before
+        assert entries(ready) == untouched
+        assert (ready.task["status"], ready.state["current_task"]) == ("blocked", 1)
+        text = ready.spec.read_text()
+        assert "**Status:** blocked\nACTION REQUIRED: commit failure\n" in text
+        assert "never" in ready.log[-1]
+        path.unlink()
+        assert ready.advance("resume")["next"] == "coder"
+        assert ready.task["reviewer"] == "pending"
+
+    def test_one_that_hangs_with_a_child(self, ready: Autopilot) -> None:
+        """It is ended when we are told to end, and the index is as before."""
+        untouched = entries(ready)
+        pids = ready.root / ".git" / "pids"
+        hook(ready, "pre-commit", f"sleep 600 & echo $! $$ > '{pids}.part'; mv '{pids}.part' '{pids}'; wait")
+        process = subprocess.Popen([*TASKIE, "commit", "-m", MESSAGE], cwd=ready.root, env=ready.project.env)
+        until = time.monotonic() + 30
+        while not pids.exists():
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) != 0
+        assert not any(is_alive(int(pid)) for pid in pids.read_text().split())
+        assert entries(ready) == untouched
+        assert ready.state["step"] == "commit"
+        (ready.root / ".git" / "hooks" / "pre-commit").unlink()
+        assert commit(ready)["next"] == "verify_smoke"
+
+    def test_one_sees_what_a_commit_by_hand_would_show_it(self, ready: Autopilot) -> None:
+        script = (
+            "git diff --cached --name-only -- '*.py' > .git/seen; echo \"$LC_ALL|$GIT_LITERAL_PATHSPECS\" >> .git/seen"
+        )
+        hook(ready, "pre-commit", script)
+        ready.do("commit", "-m", MESSAGE, env={"LC_ALL": "C.UTF-8"})
+        assert (ready.root / ".git" / "seen").read_text() == "src/app.py\nsrc/new.py\nC.UTF-8|\n"
+
+    def test_one_that_fails_after_the_commit(self, ready: Autopilot) -> None:
+        hook(ready, "post-commit", "exit 1")
+        assert commit(ready)["next"] == "verify_smoke"
+
+    def test_one_that_commits_something_else(self, ready: Autopilot) -> None:
+        """Which of the two is the task's is for the agent to say."""
+        script = "[ -e .git/again ] || { touch .git/again; git commit -q --allow-empty -m other; }"
+        hook(ready, "post-commit", script)
+        done = ready.run("commit", "-m", MESSAGE)
+        assert done.returncode == 1
+        assert "HEAD has moved, but not by this commit" in done.stderr
+        assert "report it with" in done.stderr
+        assert ready.task["commit"] is None
+
+
+def test_a_lock_of_somebody_else(ready: Autopilot) -> None:
+    ready.write(".git/index.lock", "")
+    done = ready.run("commit", "-m", MESSAGE)
+    assert "index.lock" in done.stderr
+    assert json.loads(done.stdout)["next"] == "stop"
+    assert (ready.root / ".git" / "index.lock").exists()
+
+
+def test_a_repository_that_is_broken(ready: Autopilot) -> None:
+    ready.write(".git/index", "x")
+    assert "git ls-files" in ready.fails("commit", "-m", MESSAGE)
+
+
+def test_a_commit_that_nobody_lived_to_record(ready: Autopilot) -> None:
+    """The process ends after git's commit and before the state's write: the next one finds it."""
+    hook(ready, "commit-msg", 'echo "Signed-off-by: x" >> "$1"')
+    hook(ready, "post-commit", "kill -9 $(ps -o ppid= -p $PPID)")
+    process = subprocess.run([*TASKIE, "commit", "-m", MESSAGE], cwd=ready.root, env=ready.project.env, check=False)
+    assert process.returncode == -signal.SIGKILL
+    made = head(ready)
+    assert ready.state["step"] == "commit"
+    (ready.root / ".git" / "hooks" / "post-commit").unlink()
+    assert commit(ready)["next"] == "verify_smoke"
+    assert head(ready) == made == ready.task["commit"]
+
+
+def test_the_first_of_a_repository_that_nobody_lived_to_record(ready: Autopilot) -> None:
+    ready.project.git("checkout", "-q", "--orphan", "fresh")
+    ready.project.git("commit", "-q", "-m", MESSAGE)
+    made = head(ready)
+    ready.change(loop={**ready.state["loop"], "attempt": {"head": None, "message": MESSAGE}})
+    assert commit(ready)["next"] == "verify_smoke"
+    assert head(ready) == made == ready.task["commit"]
+
+
+@pytest.mark.parametrize("messages", [["chore(x): something else"], ["chore(x): something else", MESSAGE]])
+def test_somebody_elses_commit_is_not_taken_for_it(ready: Autopilot, messages: list[str]) -> None:
+    state = ready.state
+    state["loop"]["attempt"] = {"head": head(ready), "message": MESSAGE}
+    ready.path.write_text(json.dumps(state))
+    for message in messages:
+        ready.project.git("commit", "-q", "--allow-empty", "-m", message)
+    commit(ready)
+    assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
+
+
+def test_a_second_commit_after_a_verification(ready: Autopilot) -> None:
+    commit(ready)
+    first = head(ready)
+    ready.advance("verify_smoke", "pass")
+    ready.advance("verify_func", "fail")
+    ready.write("src/app.py", "print('mended')\n")
+    ready.advance("coder", files_changed=["src/app.py"])
+    assert commit(ready, "fix(app): mend")["next"] == "verify_func"
+    assert committed(ready) == ["M\tsrc/app.py"]
+    assert ready.state["loop"]["commits"] == [{"task": 1, "hash": first}, {"task": 1, "hash": head(ready)}]
+
+
+def test_a_verification_that_no_change_helps_does_not_block(ready: Autopilot) -> None:
+    """What fails is the machine, say: without a commit the loop would stay here, and verification never blocks."""
+    commit(ready)
+    made = head(ready)
+    ready.advance("verify_smoke", "pass")
+    for _ in range(2):
+        assert ready.advance("verify_func", "fail")["next"] == "coder"
+        ready.advance("coder", files_changed=[])
+        assert commit(ready, "fix(app): mend")["next"] == "verify_func"
+        assert "nothing to commit" in ready.log[-1]
+    assert ready.advance("verify_func", "fail")["next"] == "next_task"
+    assert (head(ready), ready.task["commit"], ready.task["verify"]) == (made, made, "warn")
+    assert len(ready.state["loop"]["commits"]) == 1
+
+
+def test_a_verification_needs_a_new_commit_for_a_change(ready: Autopilot) -> None:
+    commit(ready)
+    ready.advance("verify_smoke", "pass")
+    ready.advance("verify_func", "fail")
+    ready.write("src/app.py", "print('mended')\n")
+    ready.advance("coder", files_changed=["src/app.py"])
+    assert "make a new one" in ready.refused("commit", "ok", hash=head(ready))
+
+
+def test_a_repository_that_git_will_not_read_is_no_missing_one(ready: Autopilot) -> None:
+    """Of another user, say: a hash that nobody can look up is not believed, and the reason is git's own."""
+    ready.write("src/app.py", "print('changed')\n")
+    env = {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
+    assert "dubious ownership" in ready.fails("commit", "-m", MESSAGE, env=env)
+    event = json.dumps({"step": "commit", "result": "ok", "hash": "deadbeef"})
+    assert "dubious ownership" in ready.fails("advance", event, env=env)

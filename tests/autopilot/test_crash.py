@@ -1,0 +1,88 @@
+"""A process that ends at any point: the next one finds the old state or the new one, and goes on at the right step."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+from core.failing_os import CHANGING, FailingOs
+
+from autopilot.conftest import PATH, Autopilot
+from taskie.autopilot import advance, committing, local_verify, state
+from taskie.store import StoreError
+
+WHOLE = [*({"step": step, **event} for step, event in PATH.items()), {"step": "commit"}, {"step": "verify_smoke"}]
+FOLLOWING = {event["step"]: after["step"] for event, after in zip(WHOLE, WHOLE[1:])}
+
+
+class Killed(BaseException):
+    """What nobody catches."""
+
+
+def take(autopilot: Autopilot, event: dict[str, Any]) -> Any:
+    """A step without a process of its own."""
+    root, env = os.path.realpath(autopilot.root), autopilot.project.env
+    if event["step"] == "commit":
+        return committing.commit(root, "feat(app): greet", env, print)
+    if event["step"] == "verify_smoke":
+        return local_verify.verify(root, env, print, 0)
+    return advance.advance(root, event, env, print)
+
+
+class DyingOs(FailingOs):
+    """The process ends in place of the N-th operation, or right after it."""
+
+    def _ended(self, real: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._mode == "ended after":
+            real(*args, **kwargs)
+        raise Killed
+
+
+@pytest.mark.parametrize("mode", ["refused", "reported", "short", "ended before", "ended after"])
+def test_the_nth_write_of_any_step(autopilot: Autopilot, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    """Whatever fails, the state is the old one or the new one, and the same step can be taken again."""
+    autopilot.begin("first")
+    autopilot.write("src/app.py", "x = 1\n")
+    for event in WHOLE:
+        before = {path: path.read_bytes() for path in (autopilot.path, autopilot.spec)}
+        head = autopilot.project.git("rev-parse", "HEAD").strip()
+        for at in range(1, 100):
+            for path, content in before.items():
+                path.write_bytes(content)
+            autopilot.project.git("reset", "-q", "--mixed", head)
+            failing = DyingOs(at, mode, counted=CHANGING)
+            with monkeypatch.context() as patch:
+                patch.setattr("taskie.store.os", failing)
+                try:
+                    take(autopilot, event)
+                except (StoreError, Killed):
+                    assert failing.reached
+            found = state.load(os.path.realpath(autopilot.root))
+            assert found is not None
+            if found["step"] == event["step"]:
+                take(autopilot, event)
+            after = autopilot.state["step"]
+            assert after == {**FOLLOWING, "verify_smoke": "phase_3"}[event["step"]]
+            autopilot.do("update", "1", "verify", "pending")  # whatever comes next brings the spec up to date
+            assert [line[2:] for line in autopilot.log] == autopilot.state["log"]
+            if not mode.startswith("ended"):
+                assert list(autopilot.root.glob(".*.[0-9]*")) == []
+            if not failing.reached:
+                assert at > 10
+                break
+    assert autopilot.project.git("rev-list", "--count", "HEAD").strip() == "2"
+
+
+def test_between_any_two_steps(autopilot: Autopilot) -> None:
+    """Nothing but the file carries the loop: each step is a process of its own, and status names the step at hand."""
+    autopilot.begin("first")
+    autopilot.write("src/app.py", "x = 1\n")
+    for event in WHOLE:
+        assert json.loads(autopilot.do("status", "--json"))["step"] == event["step"]
+        for other in PATH:
+            if other != event["step"]:
+                autopilot.refused(other, **PATH[other])
+        take(autopilot, event)
+    assert json.loads(autopilot.do("status", "--json"))["step"] == "phase_3"

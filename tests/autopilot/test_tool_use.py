@@ -1,0 +1,259 @@
+"""The PreToolUse hook, run as the client runs it: what is denied, and that everything else is silence."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from autopilot.conftest import ROOT, SPEC, TASKIE, Autopilot
+from pytest_taskie import Events, HookResult, RunHook
+
+HOOK = [str(ROOT / "hooks" / "stop-hook.sh"), "--pre-tool-use"]
+TOOLS = ("Edit", "Write", "MultiEdit")
+
+
+def allowed(result: HookResult) -> bool:
+    return (result.exit_code, result.stdout, result.blocked) == (0, "", False)
+
+
+def denied(result: HookResult, reason: str) -> bool:
+    said = json.loads(result.stdout)
+    assert set(said) == {"hookSpecificOutput"}
+    specific = said["hookSpecificOutput"]
+    assert set(specific) == {"hookEventName", "permissionDecision", "permissionDecisionReason"}
+    assert (specific["hookEventName"], specific["permissionDecision"]) == ("PreToolUse", "deny")
+    assert result.exit_code == 0
+    return result.blocked and reason in specific["permissionDecisionReason"]
+
+
+@pytest.fixture
+def unplanned(autopilot: Autopilot) -> Autopilot:
+    autopilot.do("init", "FTR-1", SPEC)
+    return autopilot
+
+
+class TestNoCodeBeforeThePlan:
+    @pytest.mark.parametrize("tool", TOOLS)
+    @pytest.mark.parametrize(
+        "path",
+        ["src/app.py", "./src/app.py", "src/new/deep/file.py", "{root}/src/app.py", "docs/../src/app.py", "src/./x",
+         "{root}/docs/../src/app.py", "{root}/../{name}/src/app.py", "src//app.py", "src"],
+    )  # fmt: skip
+    def test_denied_before_and_allowed_after(self, unplanned: Autopilot, tool: str, path: str) -> None:
+        target = path.format(root=unplanned.root, name=unplanned.root.name)
+        assert denied(unplanned.tool(tool, target), "no plan yet")
+        unplanned.do("plan", '[{"id": 1, "name": "a"}]')
+        assert allowed(unplanned.tool(tool, target))
+
+    @pytest.mark.parametrize(
+        "path",
+        ["README.md", "srcs/app.py", "docs/src/app.py", "src/../README.md", "{root}/src/../setup.py", "../src/app.py",
+         "/src/app.py", "tests/src.py", SPEC],
+    )  # fmt: skip
+    def test_elsewhere(self, unplanned: Autopilot, path: str) -> None:
+        assert allowed(unplanned.tool("Write", path.format(root=unplanned.root)))
+
+    @pytest.mark.parametrize("tool", ["Read", "Bash", "NotebookEdit", "edit", "Glob", ""])
+    def test_other_tools(self, unplanned: Autopilot, tool: str) -> None:
+        assert allowed(unplanned.tool(tool, "src/app.py"))
+
+    def test_from_a_subdirectory(self, unplanned: Autopilot) -> None:
+        below = unplanned.root / "src" / "deep"
+        below.mkdir()
+        assert denied(unplanned.tool("Write", "a.py", cwd=below), "no plan yet")
+        assert denied(unplanned.tool("Write", "../a.py", cwd=below), "no plan yet")
+        assert allowed(unplanned.tool("Write", "../../a.py", cwd=below))
+
+    def test_through_links(self, unplanned: Autopilot, tmp_path: Path) -> None:
+        (unplanned.root / "lib").symlink_to("src")
+        (unplanned.root / "one.py").symlink_to("src/app.py")
+        (tmp_path / "outside").symlink_to(unplanned.root)
+        for path in ("lib/app.py", "lib/new.py", "one.py", tmp_path / "outside" / "src" / "app.py"):
+            assert denied(unplanned.tool("Edit", path), "no plan yet"), path
+
+    def test_upwards_from_a_link(self, unplanned: Autopilot, tmp_path: Path) -> None:
+        """The client may shorten the path before it follows the link, or after."""
+        (unplanned.root / "src" / "deep").mkdir()
+        (unplanned.root / "inside").symlink_to("src/deep")
+        (unplanned.root / "outside").symlink_to(tmp_path)
+        (unplanned.root / "one.py").symlink_to("src/app.py")
+        for path in ("inside/../app.py", "outside/../one.py"):
+            assert denied(unplanned.tool("Edit", path), "no plan yet"), path
+
+    def test_where_src_itself_is_a_link(self, unplanned: Autopilot, tmp_path: Path) -> None:
+        shutil.move(unplanned.root / "src", tmp_path / "code")
+        (unplanned.root / "src").symlink_to(tmp_path / "code")
+        assert denied(unplanned.tool("Edit", "src/app.py"), "no plan yet")
+
+    def test_where_src_leads_elsewhere_in_the_tree(self, unplanned: Autopilot) -> None:
+        (unplanned.root / "src").rename(unplanned.root / "code")
+        (unplanned.root / "src").symlink_to("code")
+        assert denied(unplanned.tool("Edit", "code/app.py"), "no plan yet")
+
+    def test_from_outside_by_its_whole_path(self, unplanned: Autopilot, tmp_path: Path) -> None:
+        """The client was started in the project, the agent is elsewhere."""
+        result = unplanned.tool("Edit", unplanned.root / "src" / "app.py", cwd=tmp_path)
+        assert denied(result, "no plan yet")
+
+    def test_from_one_loop_into_another(self, autopilot: Autopilot, tmp_path: Path) -> None:
+        autopilot.begin("first")
+        other = tmp_path / "other"
+        other.mkdir()
+        autopilot.do("init", "FTR-2", SPEC, cwd=other)
+        result = autopilot.tool("Write", other / "src" / "app.py", env={"CLAUDE_PROJECT_DIR": str(other)})
+        assert denied(result, "no plan yet")
+
+    def test_a_nested_worktree_goes_by_its_own_state(self, unplanned: Autopilot) -> None:
+        inner = unplanned.root / ".worktrees" / "x"
+        unplanned.project.git("worktree", "add", "-q", "-b", "x", str(inner))
+        assert allowed(unplanned.tool("Edit", inner / "src" / "app.py"))
+        unplanned.do("init", "FTR-2", SPEC, cwd=inner)
+        unplanned.do("plan", '[{"id": 1, "name": "a"}]')
+        assert denied(unplanned.tool("Edit", inner / "src" / "app.py"), "no plan yet")
+        assert allowed(unplanned.tool("Edit", "src/app.py"))
+
+
+def test_it_says_what_to_do_in_words_that_a_shell_takes(unplanned: Autopilot) -> None:
+    assert denied(unplanned.tool("Write", "src/app.py"), f"`'{ROOT}/bin/taskie' autopilot plan '[{{")
+    assert denied(unplanned.tool("Write", unplanned.path), f"`'{ROOT}/bin/taskie' autopilot --help`")
+
+
+class TestCapturedTests:
+    PATH = "tests/regression/test_bug.py"
+
+    @pytest.mark.parametrize("tool", TOOLS)
+    def test_cannot_be_changed(self, autopilot: Autopilot, tool: str) -> None:
+        autopilot.begin("first")
+        autopilot.write(self.PATH, "x = 1\n")
+        for path in (self.PATH, f"./{self.PATH}", autopilot.root / self.PATH, f"src/../{self.PATH}"):
+            assert denied(autopilot.tool(tool, path), "cannot be changed")
+        (autopilot.root / "tests" / "regression" / "test_link.py").symlink_to("nowhere")
+        assert denied(autopilot.tool(tool, "tests/regression/test_link.py"), "cannot be changed")
+
+    def test_can_be_created(self, autopilot: Autopilot) -> None:
+        autopilot.begin("first")
+        assert allowed(autopilot.tool("Write", self.PATH))
+        autopilot.write(self.PATH, "x = 1\n")
+        assert allowed(autopilot.tool("Write", "tests/regression/test_other.py"))
+        assert allowed(autopilot.tool("Write", "tests/test_bug.py"))
+
+    def test_without_a_state_they_can(self, autopilot: Autopilot) -> None:
+        autopilot.write(self.PATH, "x = 1\n")
+        assert allowed(autopilot.tool("Edit", self.PATH))
+
+
+class TestTheState:
+    @pytest.mark.parametrize("planned", [False, True])
+    def test_cannot_be_edited(self, autopilot: Autopilot, planned: bool) -> None:
+        autopilot.begin("first") if planned else autopilot.do("init", "FTR-1", SPEC)
+        (autopilot.root / "alias.json").symlink_to(autopilot.path.name)
+        os.link(autopilot.path, autopilot.root / "same.json")  # as another spelling is, where case does not count
+        for path in (autopilot.path.name, autopilot.path, f"src/../{autopilot.path.name}", "alias.json", "same.json"):
+            assert denied(autopilot.tool("Write", path), "`taskie autopilot` only"), path
+
+    def test_another_of_its_name_can(self, autopilot: Autopilot) -> None:
+        autopilot.begin("first")
+        assert allowed(autopilot.tool("Write", f"docs/{autopilot.path.name}"))
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            "",
+            "{",
+            "[]",
+            "null",
+            "{}",
+            '{"plan_exists": null}',
+            '{"plan_exists": 0}',
+            '{"plan_exists": "false"}',
+            "\xff",
+        ],
+    )
+    def test_malformed(self, autopilot: Autopilot, content: str) -> None:
+        autopilot.path.write_text(content, encoding="latin-1")
+        for path in ("src/app.py", autopilot.path.name):
+            result = autopilot.tool("Write", path)
+            assert allowed(result)
+            assert result.stderr == ""
+
+    def test_one_that_hangs_whoever_opens_it(self, autopilot: Autopilot) -> None:
+        os.mkfifo(autopilot.path)
+        assert allowed(autopilot.tool("Write", "src/app.py"))
+
+
+class TestInput:
+    @pytest.mark.parametrize(
+        "stdin",
+        [
+            "",
+            "{",
+            "[]",
+            "null",
+            "{}",
+            '{"tool_name": "Write"}',
+            '{"tool_name": "Write", "tool_input": []}',
+            '{"tool_name": "Write", "tool_input": {}}',
+            '{"tool_name": "Write", "tool_input": {"file_path": 1}}',
+            '{"tool_name": "Write", "tool_input": {"file_path": ""}}',
+            '{"tool_name": "Write", "tool_input": {"file_path": "src/a\\u0000b"}}',
+            '{"tool_name": ["Write"], "tool_input": {"file_path": "src/a"}}',
+        ],
+    )
+    def test_what_cannot_be_judged_is_allowed(self, unplanned: Autopilot, run_hook: RunHook, stdin: str) -> None:
+        result = run_hook(command=HOOK, stdin=stdin)
+        assert (result.exit_code, result.stdout) == (0, "")
+
+    def test_without_a_cwd_it_is_where_the_hook_runs(self, unplanned: Autopilot, run_hook: RunHook) -> None:
+        stdin = '{"tool_name": "Write", "tool_input": {"file_path": "src/a"}, "hook_event_name": "PreToolUse"}'
+        assert "deny" in run_hook(command=HOOK, stdin=stdin).stdout
+        gone = json.dumps({**json.loads(stdin), "cwd": str(unplanned.root / "gone")})
+        assert "deny" in run_hook(command=HOOK, stdin=gone).stdout
+
+    def test_inside_a_review(self, unplanned: Autopilot) -> None:
+        assert allowed(unplanned.tool("Write", "src/app.py", env={"TASKIE_HOOK_SKIP": "1"}))
+
+    def test_as_a_command(self, unplanned: Autopilot, events: Events) -> None:
+        event = events.build(
+            "PreToolUse", tool_name="Write", tool_input={"file_path": "src/a"}, cwd=str(unplanned.root)
+        )
+
+        def said(**env: str) -> str:
+            return subprocess.run(
+                [*TASKIE, "pre-tool-use"],
+                input=json.dumps(event),
+                cwd=unplanned.root,
+                env={**unplanned.project.env, **env},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+
+        assert json.loads(said())["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert said(TASKIE_HOOK_SKIP="1") == ""
+
+
+@pytest.fixture
+def no_python(autopilot: Autopilot, tmp_path: Path) -> Autopilot:
+    """A PATH on which there is no Python at all."""
+    directory = tmp_path / "bare"
+    directory.mkdir()
+    for tool in ("sh", "readlink"):
+        (directory / tool).symlink_to(shutil.which(tool) or "")
+    autopilot.project.env["PATH"] = str(directory)
+    return autopilot
+
+
+def test_no_state_no_python(no_python: Autopilot) -> None:
+    assert allowed(no_python.tool("Write", "src/app.py"))
+    no_python.path.write_text('{"plan_exists": false}')
+    assert "found no Python" in no_python.tool("Write", "src/app.py").stdout
+
+
+def test_a_plan_of_another_engine_is_not_its_concern(no_python: Autopilot) -> None:
+    (no_python.root / ".taskie" / "plans").mkdir(parents=True)
+    assert allowed(no_python.tool("Write", "src/app.py"))
