@@ -223,10 +223,10 @@ def _add_setup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     for name, summary, description in (
         (
             "install",
-            "add the Stop hook to a client's settings, without the plugin",
-            "Adds Taskie's Stop hook to the settings of Claude Code or of Codex; every other setting stays as it is, "
-            "and the file as it was is kept beside it. The second time it changes nothing. For Codex it also adds "
-            "Taskie's commands.",
+            "add the hook to a client's settings, without the plugin",
+            "Adds Taskie's hook to the settings of Claude Code or of Codex: for Stop and, in Claude Code, for "
+            "PreToolUse, which Autopilot needs. Every other setting stays as it is, and the file as it was is kept "
+            "beside it. The second time it changes nothing. For Codex it also adds Taskie's commands.",
         ),
         ("uninstall", "take it out again", "Takes out what `taskie install` has put in, and nothing else."),
     ):

@@ -1,4 +1,4 @@
-"""`taskie install` and `taskie uninstall`: our hook in a client's settings, and Codex's commands beside it."""
+"""`taskie install` and `taskie uninstall`: our hooks in a client's settings, and Codex's commands beside them."""
 
 from __future__ import annotations
 
@@ -16,29 +16,35 @@ from taskie.store import StoreError
 CLIENTS = ("claude", "codex")
 
 
-def hook() -> dict[str, Any]:
-    """The handler that `hooks/hooks.json` has for the plugin, with the script's own path in place of the plugin's."""
+EVENTS = {"claude": tuple(settings.SWITCHES), "codex": ("Stop",)}  # Codex edits with a tool of its own
+
+
+def hooks(client: str) -> dict[str, dict[str, Any]]:
+    """The groups that `hooks/hooks.json` has for the plugin, with the script's own path in place of the plugin's."""
     script = places.script()
     manifest = os.path.join(os.path.dirname(script), "hooks.json")
     try:
         script.encode("utf-8")
         with open(manifest, encoding="utf-8") as file:
-            handler: dict[str, Any] = json.load(file)["hooks"]["Stop"][0]["hooks"][0]
+            plugin = {event: groups[0] for event, groups in json.load(file)["hooks"].items()}
+        handlers = {event: dict(plugin[event]["hooks"][0]) for event in EVENTS[client]}
     except UnicodeEncodeError:
         raise CommandError(f"Taskie lies in {shown(script, 999)}, a path that no settings file can name.") from None
     except (OSError, ValueError, LookupError) as error:
         raise CommandError(f"{manifest} cannot be read ({error}). Install Taskie again.") from None
     if not os.access(script, os.X_OK) or not os.path.isfile(script):
         raise CommandError(f"{script} is missing or cannot be run. Install Taskie again, or `chmod +x` it.")
-    return {**handler, "command": f"exec {shlex.quote(script)} {settings.SWITCH}"}
+    for event, handler in handlers.items():
+        handler["command"] = f"exec {shlex.quote(script)} {settings.SWITCHES[event]}"
+    return {event: {**plugin[event], "hooks": [handler]} for event, handler in handlers.items()}
 
 
 def install(client: str, scope: str | None, *, force: bool) -> int:
-    """Put our hook into the client's settings, once."""
+    """Put our hooks into the client's settings, once."""
     cwd, env = places.here(), os.environ
     scope = scope or default_scope(client)
     path = places.settings_file(client, scope, cwd, env)
-    handler = hook()
+    groups = hooks(client)
     plugin = _plugin(scope, cwd, env) if client == "claude" and not force else None
     if plugin:
         print(
@@ -46,11 +52,11 @@ def install(client: str, scope: str | None, *, force: bool) -> int:
             "installed here too, it would run twice at every stop. --force installs it all the same."
         )
         return 0
-    done = editing.edit(path, lambda text, _: settings.install(text or "", handler), _has_ours)
+    done = editing.edit(path, lambda text, _: settings.install(text or "", groups), _has_ours)
     if done == "none":
-        print(f"Taskie's Stop hook is already installed in {_name(path)}; nothing was changed.")
+        print(f"Taskie's hook is already installed in {_name(path)}; nothing was changed.")
     else:
-        print(f"Installed Taskie's Stop hook in {_name(path)}.")
+        print(f"Installed Taskie's hook for {' and '.join(groups)} in {_name(path)}.")
     if done == "backed up":
         print(f"The file as it was before: {_name(path + places.BACKUP)}")
     if client == "codex":
@@ -70,9 +76,9 @@ def uninstall(client: str, scope: str | None) -> int:
     scope = scope or default_scope(client)
     path = places.settings_file(client, scope, places.here(), os.environ)
     if editing.edit(path, _removed, _has_ours) == "none":
-        print(f"Taskie's Stop hook is not in {_name(path)}; nothing was changed.")
+        print(f"Taskie's hook is not in {_name(path)}; nothing was changed.")
     else:
-        print(f"Removed Taskie's Stop hook from {_name(path)}.")
+        print(f"Removed Taskie's hook from {_name(path)}.")
     if client == "codex":
         codex.uninstall(os.path.dirname(path))
     return 0
@@ -85,7 +91,7 @@ def _removed(text: str | None, saved: str | None) -> str | None:
     after = settings.uninstall(text)
     if after == text:
         return text
-    ours = settings.handlers(settings.load(text))[0]
+    ours = settings.ours(settings.load(text))
     if saved is not None:
         # The layout of what was empty before us is only there.
         return saved if _installed(saved, ours) == text else after
@@ -101,15 +107,15 @@ def default_scope(client: str) -> str:
     return "user" if client == "codex" else "project"
 
 
-def _installed(text: str, handler: Mapping[str, Any]) -> str | None:
+def _installed(text: str, groups: settings.Groups) -> str | None:
     try:
-        return settings.install(text, handler)
+        return settings.install(text, groups)
     except settings.Refused:
         return None
 
 
 def _has_ours(text: str) -> bool:
-    return bool(settings.handlers(settings.load(text)))
+    return bool(settings.ours(settings.load(text)))
 
 
 def _plugin(scope: str, cwd: str, env: Mapping[str, str]) -> tuple[str, str] | None:

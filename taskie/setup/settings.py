@@ -1,4 +1,4 @@
-"""Our Stop hook in the text of a settings file: find it, add it, take it out. Pure; knows no path and no client.
+"""Our hooks in the text of a settings file: find them, add them, take them out. Pure; knows no path and no client.
 
 Claude Code's `settings.json` and Codex's `hooks.json` have the same shape:
 `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": …}]}]}}`.
@@ -19,7 +19,9 @@ from taskie.store import edit_object
 
 SCRIPT = "/hooks/stop-hook.sh"
 SWITCH = "--fail-open"
+SWITCHES = {"PreToolUse": "--pre-tool-use", "Stop": SWITCH}  # of each event that we have a hook for
 PLUGIN = "taskie@"
+Groups = Mapping[str, Mapping[str, Any]]  # for each event the group that holds our one handler
 _BOM = "\ufeff"  # the client reads past it, so it may be there, and stays
 
 
@@ -35,8 +37,8 @@ class _Entry:
     within: tuple[tuple[int, Child], ...]
 
 
-def script_of(handler: object) -> str | None:
-    """The path of the script that this handler runs, if it is one of ours, whatever installation wrote it."""
+def script_of(handler: object, event: str = "Stop") -> str | None:
+    """The path of the script that this handler runs, if it is ours for the event, whatever installation wrote it."""
     command = handler.get("command") if isinstance(handler, Mapping) else None
     if not isinstance(command, str):
         return None
@@ -46,7 +48,7 @@ def script_of(handler: object) -> str | None:
         return None
     if words[:1] == ["exec"]:
         words = words[1:]
-    return words[0] if len(words) == 2 and words[0].endswith(SCRIPT) and words[1] == SWITCH else None
+    return words[0] if len(words) == 2 and words[0].endswith(SCRIPT) and words[1] == SWITCHES[event] else None
 
 
 def load(text: str) -> dict[str, Any]:
@@ -66,14 +68,28 @@ def load(text: str) -> dict[str, Any]:
     return found
 
 
-def handlers(settings: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Our handlers in settings that were parsed; what has another shape holds none."""
+def handlers(settings: Mapping[str, Any], event: str = "Stop") -> list[Mapping[str, Any]]:
+    """Our handlers for an event in settings that were parsed; what has another shape holds none."""
+    return [handler for _, handler in _pairs(settings, event)]
+
+
+def ours(settings: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The groups with which `install` would make what is ours in these settings."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for event in SWITCHES:
+        for group, handler in _pairs(settings, event)[:1]:
+            found[event] = {**({"matcher": group["matcher"]} if "matcher" in group else {}), "hooks": [handler]}
+    return found
+
+
+def _pairs(settings: Mapping[str, Any], event: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Each of our handlers for an event, with its group."""
     found = []
     hooks = settings.get("hooks")
-    groups = hooks.get("Stop") if isinstance(hooks, Mapping) else None
+    groups = hooks.get(event) if isinstance(hooks, Mapping) else None
     for group in groups if isinstance(groups, list) else ():
         inside = group.get("hooks") if isinstance(group, Mapping) else None
-        found += [each for each in inside if script_of(each)] if isinstance(inside, list) else []
+        found += [(group, each) for each in inside if script_of(each, event)] if isinstance(inside, list) else []
     return found
 
 
@@ -86,42 +102,45 @@ def enabled_plugin(settings: Mapping[str, Any]) -> tuple[str, bool] | None:
     return next((each for each in found if each[1]), found[0] if found else None)
 
 
-def install(text: str, handler: Mapping[str, Any]) -> str:
-    """The text with this handler in it once; an older one of ours is brought up to date. May be the same text."""
+def install(text: str, groups: Groups) -> str:
+    """The text with each group's hook in it once; an older one of ours is brought up to date. May be the same text."""
     load(text)
     bom, text = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
     if not text.strip():
-        return f"{bom}{fresh(handler)}"
-    while len(ours := _entries(text)) > 1:
-        text = _without(text, ours[-1])
-    if ours:
-        return bom + _updated(text, ours[0].handler, handler)
-    return bom + _added(text, {"hooks": [dict(handler)]})
+        return f"{bom}{fresh(groups)}"
+    for event, group in groups.items():
+        while len(found := _entries(text, event)) > 1:
+            text = _without(text, found[-1])
+        text = _updated(text, found[0].handler, group["hooks"][0]) if found else _added(text, event, group)
+    return bom + text
 
 
 def uninstall(text: str) -> str:
     """The text without our handlers, nor the groups that held nothing else. May be the same text."""
     load(text)
     bom, text = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
-    while text.strip() and (ours := _entries(text)):
-        text = _without(text, ours[-1])
+    for event in SWITCHES:
+        while text.strip() and (found := _entries(text, event)):
+            text = _without(text, found[-1])
     return bom + text
 
 
-def fresh(handler: Mapping[str, Any]) -> str:
-    """A settings file that has our hook and nothing else."""
-    return json.dumps({"hooks": {"Stop": [{"hooks": [dict(handler)]}]}}, indent=2, ensure_ascii=False) + "\n"
+def fresh(groups: Groups) -> str:
+    """A settings file that has these groups and nothing else."""
+    return (
+        json.dumps({"hooks": {event: [group] for event, group in groups.items()}}, indent=2, ensure_ascii=False) + "\n"
+    )
 
 
-def _added(text: str, group: Mapping[str, Any]) -> str:
+def _added(text: str, event: str, group: Mapping[str, Any]) -> str:
     root = layout.after_blank(text, 0)
     hooks = layout.member(text, root, "hooks")
     if hooks is None:
-        return layout.append(text, root, "hooks", {"Stop": [group]})
-    stop = layout.member(text, hooks.value, "Stop")
-    if stop is None:
-        return layout.append(text, hooks.value, "Stop", [group])
-    return layout.append(text, stop.value, None, group)
+        return layout.append(text, root, "hooks", {event: [group]})
+    groups = layout.member(text, hooks.value, event)
+    if groups is None:
+        return layout.append(text, hooks.value, event, [group])
+    return layout.append(text, groups.value, None, group)
 
 
 def _updated(text: str, found: Child, handler: Mapping[str, Any]) -> str:
@@ -140,28 +159,29 @@ def _without(text: str, entry: _Entry) -> str:
     return layout.cut(text, *entry.within[-1])
 
 
-def _entries(text: str) -> list[_Entry]:
-    """Our handlers in the text. Refused where the hooks have another shape than the client reads."""
+def _entries(text: str, event: str) -> list[_Entry]:
+    """Our handlers for an event in the text. Refused where the hooks have another shape than the client reads."""
     root = layout.after_blank(text, 0)
     hooks = layout.member(text, root, "hooks")
     if hooks is None:
         return []
     _expect(text, hooks, "{", "hooks")
-    stop = layout.member(text, hooks.value, "Stop")
-    if stop is None:
+    groups = layout.member(text, hooks.value, event)
+    if groups is None:
         return []
-    _expect(text, stop, "[", "hooks.Stop")
+    name = f"hooks.{event}"
+    _expect(text, groups, "[", name)
     found = []
-    for number, group in enumerate(layout.children(text, stop.value)):
-        _expect(text, group, "{", f"hooks.Stop[{number}]")
+    for number, group in enumerate(layout.children(text, groups.value)):
+        _expect(text, group, "{", f"{name}[{number}]")
         inside = layout.member(text, group.value, "hooks")
         if inside is None:
-            raise Refused(f"hooks.Stop[{number}] has no list of hooks, at {layout.position(text, group.value)}")
-        _expect(text, inside, "[", f"hooks.Stop[{number}].hooks")
+            raise Refused(f"{name}[{number}] has no list of hooks, at {layout.position(text, group.value)}")
+        _expect(text, inside, "[", f"{name}[{number}].hooks")
         for place, handler in enumerate(layout.children(text, inside.value)):
-            _expect(text, handler, "{", f"hooks.Stop[{number}].hooks[{place}]")
-            if script_of(layout.value_of(text, handler)):
-                around = ((inside.value, handler), (stop.value, group), (hooks.value, stop), (root, hooks))
+            _expect(text, handler, "{", f"{name}[{number}].hooks[{place}]")
+            if script_of(layout.value_of(text, handler), event):
+                around = ((inside.value, handler), (groups.value, group), (hooks.value, groups), (root, hooks))
                 found.append(_Entry(handler, around))
     return found
 

@@ -13,6 +13,7 @@ from typing import Any, Callable
 import pytest
 
 from pytest_taskie import Plan, Project
+from pytest_taskie.client import tool
 from taskie.project import plugin_root
 
 pytestmark = pytest.mark.client
@@ -79,6 +80,22 @@ def test_claude_fires_the_hook(scope: str, taskie: Taskie, claude_client: Client
     taskie("uninstall", scope)
     assert not_blocked(client)
     assert json.loads(settings.read_text())["env"] == {"A": "b"}
+
+
+@pytest.mark.parametrize("taskie", ["plain"], indirect=True)
+def test_claude_asks_before_an_edit(taskie: Taskie, claude_client: Client, project: Project) -> None:
+    """Autopilot's other hook: no code before the plan."""
+    taskie("install")
+    taskie("autopilot", "init", "FTR-1", "spec.md")
+    write = tool("Write", file_path=str(project.path / "src" / "a.py"), content="x = 1\n")
+    client = claude_client()
+    client.agent(write, "I see.", when="first")
+    client.prompt("first")
+    assert not (project.path / "src").exists()
+    taskie("uninstall")
+    client.agent(write, "Done.", when="second")
+    client.prompt("second")
+    assert (project.path / "src" / "a.py").exists()
 
 
 def test_claude_with_a_configuration_elsewhere(

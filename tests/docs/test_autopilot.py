@@ -36,7 +36,7 @@ def repository(project: Project) -> Project:
 
 def run(project: Project, script: str, stdin: str = "") -> str:
     return subprocess.run(
-        ["sh", "-e", "-c", re.sub(r"\btaskie (?=autopilot)", f"{sys.executable} -m taskie ", script)],
+        ["sh", "-e", "-c", re.sub(r"\btaskie (?=autopilot|install)", f"{sys.executable} -m taskie ", script)],
         cwd=project.path,
         env={**project.env, "PYTHONPATH": str(ROOT)},
         input=stdin,
@@ -68,11 +68,12 @@ def test_the_checks_pass(repository: Project) -> None:
         assert [(each.passed, each.unchecked) for each in done] == [(True, False)] * len(checks), done
 
 
-def test_the_hook_in_the_settings(repository: Project, events: Events) -> None:
-    (group,) = json.loads(blocks("json")[1])["hooks"]["PreToolUse"]
-    plugin = json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"]["PreToolUse"]
-    assert group["matcher"] == plugin[0]["matcher"]
-    run(repository, "taskie autopilot init FTR-1 ai/features/FTR-1.md")
+def test_without_the_plugin(repository: Project, events: Events) -> None:
+    (installing,) = blocks("sh")
+    run(repository, f"{installing}taskie autopilot init FTR-1 ai/features/FTR-1.md")
+    settings = json.loads((repository.path / ".claude" / "settings.json").read_text())
+    (group,) = settings["hooks"]["PreToolUse"]
+    assert "Write" in group["matcher"].split("|")
     event = json.dumps(events.pre_tool_use("Write", file_path="src/app.py"))
     assert "deny" in run(repository, group["hooks"][0]["command"], event)
 

@@ -458,4 +458,4 @@ class TestCommand:
 
 
 def test_the_plugins_timeout_is_that_of_its_manifest() -> None:
-    assert probes._plugin_timeout() == install.hook()["timeout"]
+    assert probes._plugin_timeout() == install.hooks("claude")["Stop"]["hooks"][0]["timeout"]

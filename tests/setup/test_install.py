@@ -34,7 +34,7 @@ class TestWhere:
         done = taskie("install")
         path = project.path / ".claude" / "settings.json"
         assert (done.code, done.err) == (0, "")
-        assert f"Installed Taskie's Stop hook in {path}.\n" in done.out
+        assert f"Installed Taskie's hook for PreToolUse and Stop in {path}.\n" in done.out
         assert entries(path)
         assert list(path.parent.iterdir()) == [path]
 
@@ -73,10 +73,10 @@ class TestWhere:
 class TestWhat:
     def test_the_plugins_own_hook_by_its_path(self, taskie: Taskie, settings: Path) -> None:
         taskie("install")
-        (of_plugin,) = json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"]["Stop"][0]["hooks"]
-        expected = {**of_plugin, "command": f"exec {shlex.quote(str(ROOT / 'hooks/stop-hook.sh'))} --fail-open"}
-        assert entries(settings) == [expected]
-        assert expected["timeout"] == 600
+        text = (ROOT / "hooks" / "hooks.json").read_text()
+        ours = text.replace(r"\"${CLAUDE_PLUGIN_ROOT}\"", shlex.quote(str(ROOT)))
+        assert ours != text
+        assert json.loads(settings.read_text())["hooks"] == json.loads(ours)["hooks"]
 
     def test_a_path_with_a_blank_and_a_quote_is_quoted(
         self, taskie: Taskie, settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -113,6 +113,13 @@ class TestWhat:
         (found,) = entries(settings)
         assert str(ROOT) in found["command"]
         assert found["timeout"] == 600
+
+    def test_one_with_fewer_events_gets_the_others(self, taskie: Taskie, settings: Path) -> None:
+        taskie("install")
+        whole = json.loads(settings.read_text())
+        settings.write_text(json.dumps({"hooks": {"Stop": whole["hooks"]["Stop"]}}))
+        assert "Installed Taskie's hook" in taskie("install").out
+        assert json.loads(settings.read_text()) == whole
 
     def test_the_mode_is_kept_also_by_the_backup(self, taskie: Taskie, settings: Path) -> None:
         settings.write_text(TEXT)
@@ -211,7 +218,7 @@ class TestUninstall:
         assert settings.read_bytes() != text.encode()
         done = taskie("uninstall")
         assert done.code == 0
-        assert f"Removed Taskie's Stop hook from {settings}." in done.out
+        assert f"Removed Taskie's hook from {settings}." in done.out
         assert settings.read_bytes() == text.encode()
         assert not backup(settings).exists(), "the file itself is what the backup was"
 

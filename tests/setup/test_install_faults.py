@@ -218,4 +218,4 @@ class TestModes:
 def test_a_path_that_is_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("taskie.project.plugin_root", lambda: "/a/\udcff")
     with pytest.raises(CommandError, match="a path that no settings file can name"):
-        command.hook()
+        command.hooks("claude")

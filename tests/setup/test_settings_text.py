@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from taskie.setup import layout
-from taskie.setup.settings import Refused, enabled_plugin, fresh, handlers, install, load, script_of, uninstall
+from taskie.setup.settings import Refused, enabled_plugin, fresh, handlers, install, load, ours, script_of, uninstall
 
 HOOK = {"type": "command", "command": "exec /new/hooks/stop-hook.sh --fail-open", "timeout": 600, "statusMessage": "…"}
 GROUP = {"hooks": [HOOK]}
 OLD = {"type": "command", "command": "exec '/an old/hooks/stop-hook.sh' --fail-open", "timeout": 60}
 OTHER = {"type": "command", "command": "make lint"}
+GROUPS = {"Stop": GROUP}
+BEFORE = {"type": "command", "command": "exec /new/hooks/stop-hook.sh --pre-tool-use", "timeout": 30}
+BOTH: dict[str, dict[str, Any]] = {"PreToolUse": {"matcher": "Edit|Write", "hooks": [BEFORE]}, **GROUPS}
 
 
 def stop(*groups: Any, **more: Any) -> dict[str, Any]:
@@ -45,16 +48,33 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=list(TEXTS))
 def test_install_then_uninstall_gives_back_every_byte(text: str) -> None:
-    with_hook = install(text, HOOK)
+    with_hook = install(text, GROUPS)
     assert handlers(load(with_hook)) == [HOOK]
-    assert install(with_hook, HOOK) == with_hook
+    assert install(with_hook, GROUPS) == with_hook
     assert uninstall(with_hook) == text
     assert uninstall(text) == text
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in TEXTS if name != "another event"]
+)  # an empty list does not outlive its first entry
+def test_two_events_too(name: str) -> None:
+    text = TEXTS[name]
+    with_hooks = install(text, BOTH)
+    assert ours(load(with_hooks)) == BOTH
+    assert install(with_hooks, BOTH) == with_hooks
+    assert uninstall(with_hooks) == text
+
+
+def test_one_event_more_leaves_the_other_alone() -> None:
+    one = install('{\n  "a": 1\n}\n', GROUPS)
+    assert uninstall(install(one, BOTH)) == uninstall(one)
+    assert load(install(one, BOTH))["hooks"]["Stop"] == [GROUP]
+
+
 @pytest.mark.parametrize("text", TEXTS.values(), ids=list(TEXTS))
 def test_install_only_inserts(text: str) -> None:
-    with_hook = install(text, HOOK)
+    with_hook = install(text, GROUPS)
     shared = next(at for at, (a, b) in enumerate(zip(text + "\0", with_hook)) if a != b)
     assert with_hook.endswith(text[shared:])
 
@@ -66,46 +86,47 @@ def test_laid_out_like_its_neighbours(indent: str, newline: str) -> None:
         return json.dumps(document, indent=indent, ensure_ascii=False).replace("\n", newline)
 
     before: dict[str, Any] = {"model": "opus", "permissions": {"allow": ["Bash"]}}
-    assert install(written(before), HOOK) == written({**before, **stop(GROUP)})
+    assert install(written(before), GROUPS) == written({**before, **stop(GROUP)})
     before["hooks"] = {"PreToolUse": [{"hooks": [OTHER]}]}
     after = {**before, "hooks": {**before["hooks"], "Stop": [GROUP]}}
-    assert install(written(before), HOOK) == written(after)
+    assert install(written(before), GROUPS) == written(after)
     before["hooks"] = {"Stop": [{"hooks": [OTHER]}]}
     after = {**before, "hooks": {"Stop": [{"hooks": [OTHER]}, GROUP]}}
-    assert install(written(before), HOOK) == written(after)
-    assert install(written({**before, "hooks": {"Stop": []}}), HOOK) == written({**before, **stop(GROUP)})
-    assert install(written({**before, "hooks": {}}), HOOK) == written({**before, **stop(GROUP)})
+    assert install(written(before), GROUPS) == written(after)
+    assert install(written({**before, "hooks": {"Stop": []}}), GROUPS) == written({**before, **stop(GROUP)})
+    assert install(written({**before, "hooks": {}}), GROUPS) == written({**before, **stop(GROUP)})
 
 
 def test_on_one_line_it_stays_one_line() -> None:
-    assert install('{"a": 1}', HOOK) == f'{{"a": 1, {json.dumps(stop(GROUP), ensure_ascii=False)[1:]}'
-    assert install('{"a":1,"b":2}', HOOK) == f'{{"a":1,"b":2,{json.dumps(stop(GROUP), ensure_ascii=False)[1:]}'
-    assert install('{"hooks": {}}', HOOK) == json.dumps(stop(GROUP), ensure_ascii=False)
+    assert install('{"a": 1}', GROUPS) == f'{{"a": 1, {json.dumps(stop(GROUP), ensure_ascii=False)[1:]}'
+    assert install('{"a":1,"b":2}', GROUPS) == f'{{"a":1,"b":2,{json.dumps(stop(GROUP), ensure_ascii=False)[1:]}'
+    assert install('{"hooks": {}}', GROUPS) == json.dumps(stop(GROUP), ensure_ascii=False)
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "{}", "{}\n", "{ }", "{\n}\n"])
 def test_an_empty_file_becomes_a_readable_one(text: str) -> None:
-    assert install(text, HOOK).rstrip("\n") == fresh(HOOK).rstrip("\n")
-    assert load(uninstall(install(text, HOOK))) == {}
+    assert install(text, GROUPS).rstrip("\n") == fresh(GROUPS).rstrip("\n")
+    assert install(text, BOTH).rstrip("\n") == fresh(BOTH).rstrip("\n")
+    assert load(uninstall(install(text, GROUPS))) == {}
 
 
 class TestOlderEntries:
     def test_is_brought_up_to_date_in_its_place(self) -> None:
         text = json.dumps({**stop({"matcher": "", "hooks": [OTHER, OLD, OTHER]}), "z": 1}, indent=2)
         expected = {**stop({"matcher": "", "hooks": [OTHER, HOOK, OTHER]}), "z": 1}
-        assert load(install(text, HOOK)) == expected
+        assert load(install(text, GROUPS)) == expected
 
     def test_what_a_person_added_to_it_stays(self) -> None:
         text = json.dumps(stop({"hooks": [{**OLD, "async": False}]}))
-        assert handlers(load(install(text, HOOK))) == [{**HOOK, "async": False}]
+        assert handlers(load(install(text, GROUPS))) == [{**HOOK, "async": False}]
 
     def test_several_become_one(self) -> None:
         text = json.dumps(stop({"hooks": [OLD, OTHER, OLD]}, {"hooks": [HOOK]}, {"hooks": [OTHER]}), indent=2)
-        assert load(install(text, HOOK)) == stop({"hooks": [HOOK, OTHER]}, {"hooks": [OTHER]})
+        assert load(install(text, GROUPS)) == stop({"hooks": [HOOK, OTHER]}, {"hooks": [OTHER]})
 
     def test_one_that_is_right_is_not_written_again(self) -> None:
         odd = json.dumps(stop({"hooks": [dict(reversed(HOOK.items()))]}), separators=(" ,", " : "))
-        assert install(odd, HOOK) == odd
+        assert install(odd, GROUPS) == odd
 
     @pytest.mark.parametrize(
         ("command", "script"),
@@ -127,6 +148,11 @@ class TestOlderEntries:
     def test_which_commands_are_ours(self, command: object, script: str | None) -> None:
         assert script_of({"type": "command", "command": command}) == script
         assert script_of([command]) is None
+        assert script_of({"type": "command", "command": command}, "PreToolUse") is None
+
+    def test_a_command_is_ours_for_its_own_event(self) -> None:
+        assert script_of(BEFORE, "PreToolUse") == "/new/hooks/stop-hook.sh"
+        assert script_of(BEFORE) is None
 
 
 class TestUninstall:
@@ -140,6 +166,8 @@ class TestUninstall:
             ({"a": 1, **stop(GROUP), "b": 2}, {"a": 1, "b": 2}),
             ({**stop(GROUP), "b": 2}, {"b": 2}),
             (stop(GROUP, GROUP, {"hooks": [OLD, OLD]}), {}),
+            (stop(GROUP, PreToolUse=[BOTH["PreToolUse"]]), {}),
+            (stop({"hooks": [BEFORE]}), stop({"hooks": [BEFORE]})),
             (stop(), stop()),
             ({}, {}),
         ],
@@ -172,11 +200,12 @@ class TestRefused:
             ('{"hooks": {"Stop": [\n{}]}}', r"hooks\.Stop\[0\] has no list of hooks, at line 2 column 1"),
             ('{"hooks": {"Stop": [{"hooks": {}}]}}', r"Stop\[0\]\.hooks must be a list, at line 1 column 31"),
             ('{"hooks": {"Stop": [{"hooks": [1]}]}}', r"hooks\[0\] must be an object, at line 1 column 32"),
+            ('{"hooks": {"PreToolUse": 5}}', r"hooks\.PreToolUse must be a list, at line 1 column 26"),
         ],
     )
     def test_says_where(self, text: str, message: str) -> None:
         with pytest.raises(Refused, match=message):
-            install(text, HOOK)
+            install(text, BOTH)
         with pytest.raises(Refused, match=message):
             uninstall(text)
 
@@ -201,6 +230,7 @@ def test_enabled_plugin(plugins: object, expected: object) -> None:
 @pytest.mark.parametrize("odd", [5, [], {"Stop": 5}, {"Stop": [5]}, {"Stop": [{}]}, {"Stop": [{"hooks": [5]}]}])
 def test_settings_of_another_shape_hold_none_of_ours(odd: object) -> None:
     assert handlers({"hooks": odd}) == []
+    assert ours({"hooks": odd}) == {}
 
 
 class _Documents:
@@ -214,15 +244,16 @@ class _Documents:
         if self._random.random() < 0.7:
             found["hooks"] = {}
             if self._random.random() < 0.5:
-                found["hooks"]["PreToolUse"] = self._value(2)
-            if self._random.random() < 0.7:
-                found["hooks"]["Stop"] = [self._group() for _ in range(self._random.randrange(3))]
+                found["hooks"]["SubagentStop"] = self._value(2)
+            for event in BOTH:
+                if self._random.random() < 0.7:
+                    found["hooks"][event] = [self._group() for _ in range(self._random.randrange(3))]
         names = list(found)
         self._random.shuffle(names)
         return {name: found[name] for name in names}
 
     def _group(self) -> dict[str, Any]:
-        inside = [self._random.choice((OTHER, OTHER, OLD, HOOK)) for _ in range(self._random.randrange(3))]
+        inside = [self._random.choice((OTHER, OTHER, OLD, HOOK, BEFORE)) for _ in range(self._random.randrange(3))]
         return {"hooks": inside, **({"matcher": "*"} if self._random.random() < 0.3 else {})}
 
     def _value(self, depth: int) -> Any:
@@ -255,12 +286,13 @@ class _Documents:
 def without_ours(settings: dict[str, Any]) -> Any:
     """What remains, said independently of the code: no handler of ours, and no container that is empty then."""
     found = json.loads(json.dumps(settings))
-    groups = found.get("hooks", {}).get("Stop", [])
-    for group in groups:
-        group["hooks"] = [each for each in group["hooks"] if not script_of(each)]
-    found.get("hooks", {})["Stop"] = [group for group in groups if group["hooks"]]
-    if not found.get("hooks", {}).get("Stop"):
-        found.get("hooks", {}).pop("Stop", None)
+    hooks = found.get("hooks", {})
+    for event in BOTH:
+        for group in hooks.get(event, []):
+            group["hooks"] = [each for each in group["hooks"] if not script_of(each, event)]
+        hooks[event] = [group for group in hooks.get(event, []) if group["hooks"]]
+        if not hooks[event]:
+            del hooks[event]
     return {k: v for k, v in found.items() if k != "hooks" or v}
 
 
@@ -269,12 +301,12 @@ def test_any_document(number: int) -> None:
     documents = _Documents(number)
     before = documents.settings()
     text = documents.text(before)
-    with_hook = install(text, HOOK)
-    assert handlers(load(with_hook)) == [HOOK]
+    with_hook = install(text, BOTH)
+    assert [handlers(load(with_hook), event) for event in BOTH] == [[BEFORE], [HOOK]]
     assert without_ours(load(with_hook)) == without_ours(before)
-    assert install(with_hook, HOOK) == with_hook
+    assert install(with_hook, BOTH) == with_hook
     bare = uninstall(with_hook)
-    assert not handlers(load(bare))
+    assert not ours(load(bare))
     assert without_ours(load(bare)) == without_ours(before)
     assert uninstall(bare) == bare
 
