@@ -22,11 +22,11 @@ class GitError(Exception):
 
 
 class Git:
-    """git in a directory. What goes wrong is raised as `failure`."""
+    """git in a directory. What goes wrong is raised as `failure`. `index` is another index than the repository's."""
 
     failure: type[Exception] = GitError
 
-    def __init__(self, root: str, env: Mapping[str, str], deadline: float) -> None:
+    def __init__(self, root: str, env: Mapping[str, str], deadline: float, index: str | None = None) -> None:
         program = find_program("git", env.get("PATH", ""))
         if program is None:
             raise self.failure("git was not found on PATH; install it")
@@ -34,7 +34,8 @@ class Git:
         self.program = program
         self._deadline = deadline
         asking = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
-        self._env = {**own_environment(env), **asking}
+        self.index = {} if index is None else {"GIT_INDEX_FILE": index}
+        self._env = {**own_environment(env), **asking, **self.index}
 
     def __call__(self, *arguments: str, given: bytes | None = None, literal: bool = False) -> bytes:
         """What it prints. `literal`: paths are names, not patterns."""

@@ -13,6 +13,7 @@ from taskie.autopilot import advance, loop
 from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused, check
 from taskie.git import Git, GitError, in_chunks, own_environment, split_paths
+from taskie.project import quoted
 from taskie.protocol import shown
 from taskie.values import Value
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 SECONDS = 600.0  # for git and the project's own hooks
 PAUSE = 1.0  # before the second attempt: a lock may be gone by then
+PATIENCE = 10.0  # with somebody else's lock on the index
 _MESSAGE = re.compile(r"[a-z]+\([^()\n]+\)!?: \S")
 _FORM = "type(scope): text, such as `feat(billing): round to cents`"
 _SHOWN = 20
@@ -30,10 +32,10 @@ _OK = {"step": "commit", "result": "ok"}
 
 
 class Paths(Value):
-    """The task's files: all that go into the commit, and those of them that git does not know yet."""
+    """The task's files: those to add as they are, those to take out, and those that are none of git's business."""
 
-    all: tuple[str, ...]
-    new: tuple[str, ...]
+    there: tuple[str, ...]
+    gone: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
@@ -43,35 +45,40 @@ def commit(root: str, message: str, env: Mapping[str, str], warn: Callable[[str]
     check(loop.at_hand(state), "commit")
     if not _MESSAGE.match(message):
         raise Refused(f"the message is not of the form {_FORM}")
-    git = Git(root, env, time.monotonic() + 3 * SECONDS)  # two attempts, and questions in between
+    until = time.monotonic() + 3 * SECONDS  # two attempts, and questions in between
+    git = Git(root, env, until)
     if not advance.in_repository(git):
         raise Refused(f"{root} is in no git repository: there is nothing to commit to")
     made = _made_before(git, state)
-    while True:
-        problem = ""
+    while made is None:
+        paths = _paths(git, state["files_changed"])
+        for path in paths.left_out:
+            warn(f"{shown(path)} is ignored by git, no file, or was never there: it is left out")
+        with tempfile.TemporaryDirectory(prefix="taskie-") as folder:
+            apart = Git(root, env, until, index=os.path.join(folder, "index"))
+            try:
+                if not _stage(git, apart, paths):
+                    if state["loop"]["resume"] == "verify_func":
+                        return advance.advance(root, _OK, env, warn, notes=("there was nothing to commit",), again=True)
+                    raise Refused(
+                        "nothing to commit: the task's files are as in HEAD. If you have committed them already, "
+                        'report it with `taskie autopilot advance \'{"step": "commit", "result": "ok", "hash": "…"}\'`'
+                    )
+                states.edit(root, _remember(_head(git), message))
+                made, problem = _attempt(apart, env, message)
+            except (GitError, OSError) as error:
+                problem = str(error)
         if made is None:
-            paths = _paths(git, state["files_changed"])
-            for path in paths.left_out:
-                warn(f"{shown(path)} is ignored by git, or was never there: it is left out")
-            if not _differs(git, paths.all):
-                if state["loop"]["resume"] == "verify_func":
-                    return advance.advance(root, _OK, env, warn, notes=("there was nothing to commit",), again=True)
-                raise Refused(
-                    "nothing to commit: the task's files are as in HEAD. If you have committed them already, report it "
-                    'with `taskie autopilot advance \'{"step": "commit", "result": "ok", "hash": "…"}\'`'
-                )
-            states.edit(root, _remember(_head(git), message))
-            made, problem = _attempt(git, env, message, paths)
-        if made is not None:
-            return advance.advance(root, {**_OK, "hash": made}, env, warn)
-        warn(problem)
-        last = tuple(problem.splitlines()[-1:])
-        answer = advance.advance(root, {"step": "commit", "result": "fail"}, env, warn, notes=last)
-        if answer["next"] != "commit":
-            return answer
-        warn("Trying once more.")
-        time.sleep(PAUSE)
-        state = states.need(root)
+            warn(problem)
+            last = tuple(problem.splitlines()[-1:])
+            answer = advance.advance(root, {"step": "commit", "result": "fail"}, env, warn, notes=last)
+            if answer["next"] != "commit":
+                return answer
+            warn("Trying once more.")
+            time.sleep(PAUSE)
+            state = states.need(root)
+    _bring_up_to_date(git, made, state["files_changed"], warn)
+    return advance.advance(root, {**_OK, "hash": made}, env, warn)
 
 
 def _remember(head: str | None, message: str) -> Callable[[State], None]:
@@ -103,59 +110,77 @@ def _paths(git: Git, files: list[str]) -> Paths:
         known.update(split_paths(git("ls-files", "-z", "--", *chunk, literal=True)))
         if _head(git) is not None:
             known.update(split_paths(git("ls-tree", "-z", "--name-only", "HEAD", "--", *chunk, literal=True)))
-    there = [path for path in files if path not in known and _is_file(os.path.join(git.root, path))]
-    given = "\0".join(there).encode("utf-8", "surrogateescape")
-    ignored = set(split_paths(git.attempt(["check-ignore", "-z", "--stdin"], given)[1]) if there else [])
-    new = tuple(path for path in there if path not in ignored)
-    whole = tuple(path for path in files if path in known or path in new)
-    return Paths(whole, new, tuple(path for path in files if path not in whole))
+    whole = {path: os.path.join(git.root, path) for path in files}
+    new = [path for path in files if path not in known and _is_file(whole[path])]
+    ignored = set(split_paths(git.attempt(["check-ignore", "-z", "--stdin"], _joined(new))[1]) if new else [])
+    there = tuple(path for path in files if _is_file(whole[path]) and path not in ignored)
+    gone = tuple(path for path in files if path in known and path not in there)
+    return Paths(there, gone, tuple(path for path in files if path not in there and path not in gone))
 
 
 def _is_file(path: str) -> bool:
-    return os.path.islink(path) or os.path.isfile(path)
+    """Whether git has one entry for it; a submodule's folder is such an entry too."""
+    return os.path.islink(path) or os.path.isfile(path) or os.path.lexists(os.path.join(path, ".git"))
 
 
-def _differs(git: Git, paths: tuple[str, ...]) -> bool:
-    return any(
-        git("status", "--porcelain", "-z", "--untracked-files=all", "--", *chunk, literal=True)
-        for chunk in in_chunks(paths)
-    )
+def _joined(paths: Sequence[str]) -> bytes:
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
-def _attempt(git: Git, env: Mapping[str, str], message: str, paths: Paths) -> tuple[str | None, str]:
-    """The new commit, or why there is none. If it fails, git's index is what it was before."""
-    before = _head(git)
-    said = ""
-    try:
-        for chunk in in_chunks(paths.new):
-            git("add", "--intent-to-add", "--", *chunk, literal=True)
-        said = _run(git, env, ["commit", "--quiet", "--only", f"--message={message}"], paths.all)
-    except GitError as error:
-        said = str(error)
-    finally:
-        after = _head(git)
-        if after == before:
-            for chunk in in_chunks(paths.new):
-                git.attempt(["rm", "--cached", "--quiet", "--force", "--ignore-unmatch", "--", *chunk], literal=True)
+def _stage(git: Git, apart: Git, paths: Paths) -> bool:
+    """HEAD with the task's files, in an index of its own: the user's stays as it is. Whether the two differ."""
+    lock = os.path.join(git.root, os.fsdecode(git("rev-parse", "--git-path", "index.lock").rstrip(b"\n")))
+    if os.path.lexists(lock):
+        raise GitError(f"{shown(lock, 500)} is there: another git is at work. If none is, remove it")
+    for name in ("MERGE_HEAD", "CHERRY_PICK_HEAD"):
+        if git.attempt(["rev-parse", "--verify", "-q", name])[0] == 0:
+            raise GitError(f"a merge or cherry-pick is under way ({name}): finish it first")
+    head = _head(git)
+    apart("read-tree", head or "--empty")
+    apart("update-index", "--force-remove", "-z", "--stdin", given=_joined(paths.gone))
+    apart("update-index", "--add", "--replace", "-z", "--stdin", given=_joined(paths.there))
+    return bool(apart("diff-index", "--cached", "--name-only", "-z", head) if head else apart("ls-files", "-z"))
+
+
+def _attempt(apart: Git, env: Mapping[str, str], message: str) -> tuple[str | None, str]:
+    """The new commit, or why there is none."""
+    before = _head(apart)
+    said = _run(apart, env, ["commit", "--quiet", f"--message={message}"])
+    after = _head(apart)
     if after is None or after == before:
         return None, said
-    for chunk in in_chunks(paths.all):
-        # A hook that adds what it has formatted adds it to the commit alone: the index would undo it.
-        git.attempt(["reset", "--quiet", "--", *chunk], literal=True)
-    parent = git("log", "-1", "--format=%P", after).decode().strip()
+    parent = apart("log", "-1", "--format=%P", after).decode().strip()
     return (after, "") if parent == (before or "") else (None, "HEAD has moved, but not by this commit")
 
 
-def _run(git: Git, env: Mapping[str, str], arguments: list[str], paths: Sequence[str]) -> str:
+def _bring_up_to_date(git: Git, made: str, files: list[str], warn: Callable[[str], None]) -> None:
+    """The user's index, for what the commit has changed: else it would undo it. What they have staged beside stays."""
+    changed = split_paths(git("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", made))
+    more = sorted(set(changed) - set(files))  # a hook may have added them
+    if more and git.attempt(["rev-parse", "--verify", "-q", f"{made}^"])[0] == 0:
+        for chunk in in_chunks(more):
+            staged = git("diff-index", "--cached", "--name-only", "-z", f"{made}^", "--", *chunk, literal=True)
+            changed = [path for path in changed if path not in split_paths(staged)]
+    until = time.monotonic() + PATIENCE
+    for chunk in in_chunks(changed):
+        while (done := git.attempt(["reset", "--quiet", "--", *chunk], literal=True))[0]:
+            if time.monotonic() > until:
+                why = shown(done[2].decode("utf-8", "replace").strip(), 300)
+                mend = " ".join(map(quoted, map(shown, chunk[:_SHOWN])))
+                warn(f"the commit is made, but git's index does not know it yet ({why}): run git reset -- {mend}")
+                return
+            time.sleep(0.1)
+
+
+def _run(git: Git, env: Mapping[str, str], arguments: list[str]) -> str:
     """Run git with the project's own hooks, until the deadline, and end what they leave; what it said.
 
     The hooks see the user's own environment: whatever we set for git's sake they would inherit.
     """
-    literally = [f":(literal){path}" for path in paths]
     with tempfile.TemporaryFile() as output:
         fd = output.fileno()
-        argv = [git.program, *arguments, "--", *literally]
-        own = {**own_environment(env), "GIT_TERMINAL_PROMPT": "0"}
+        argv = [git.program, *arguments]
+        own = {**own_environment(env), **git.index, "GIT_TERMINAL_PROMPT": "0"}
         ended = agent.run(argv, cwd=git.root, env=own, stdout=fd, stderr=fd, seconds=SECONDS, marks={})
         output.seek(0)
         lines = output.read(1 << 20).decode("utf-8", "replace").splitlines()

@@ -193,3 +193,23 @@ def fail_in_scope(loop: Autopilot, **debugger: Any) -> None:
     loop.advance("tester", "failed", failures=["src/test_app.py::test_it"])
     loop.advance("debugger", **debugger)
     loop.advance("coder", files_changed=["src/app.py"])
+
+
+@pytest.fixture
+def ready(autopilot: Autopilot) -> Autopilot:
+    """At the step `commit`, with a changed and a new file, and the user's own staged and unstaged changes."""
+    for name in ("mine.txt", "theirs.txt"):
+        autopilot.write(name, "old\n")
+    autopilot.project.git("add", "-A")
+    autopilot.project.git("commit", "-q", "-m", "More")
+    autopilot.begin("first", "second")
+    autopilot.write("src/app.py", "print('hello, please')\n")
+    autopilot.write("src/new.py", "x = 1\n")
+    autopilot.write("mine.txt", "staged\n")
+    autopilot.project.git("add", "mine.txt")
+    autopilot.write("mine.txt", "changed again\n")
+    autopilot.write("untracked.txt", "not ours\n")
+    autopilot.advance("coder", files_changed=["src/app.py", "src/new.py"])
+    for step in ("tester", "pre_check_code", "pre_check_blueprint", "spec_reviewer", "code_quality"):
+        autopilot.advance(step, **PATH[step])
+    return autopilot

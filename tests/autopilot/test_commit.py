@@ -7,61 +7,14 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from core.living import is_alive
 
+from autopilot.commits import MESSAGE, commit, committed, entries, head, hook
 from autopilot.conftest import PATH, TASKIE, Autopilot
-
-MESSAGE = "feat(app): greet politely"
-
-
-@pytest.fixture
-def ready(autopilot: Autopilot) -> Autopilot:
-    """At the step `commit`, with a changed and a new file, and the user's own staged and unstaged changes."""
-    for name in ("mine.txt", "theirs.txt"):
-        autopilot.write(name, "old\n")
-    autopilot.project.git("add", "-A")
-    autopilot.project.git("commit", "-q", "-m", "More")
-    autopilot.begin("first", "second")
-    autopilot.write("src/app.py", "print('hello, please')\n")
-    autopilot.write("src/new.py", "x = 1\n")
-    autopilot.write("mine.txt", "staged\n")
-    autopilot.project.git("add", "mine.txt")
-    autopilot.write("mine.txt", "changed again\n")
-    autopilot.write("untracked.txt", "not ours\n")
-    autopilot.advance("coder", files_changed=["src/app.py", "src/new.py"])
-    for step in ("tester", "pre_check_code", "pre_check_blueprint", "spec_reviewer", "code_quality"):
-        autopilot.advance(step, **PATH[step])
-    return autopilot
-
-
-def commit(autopilot: Autopilot, message: str = MESSAGE) -> dict[str, object]:
-    return dict(json.loads(autopilot.do("commit", "-m", message)))
-
-
-def head(autopilot: Autopilot) -> str:
-    return autopilot.project.git("rev-parse", "HEAD").strip()
-
-
-def committed(autopilot: Autopilot) -> list[str]:
-    return autopilot.project.git("show", "--name-status", "--format=", "HEAD").splitlines()
-
-
-def index(autopilot: Autopilot) -> str:
-    return autopilot.project.git("ls-files", "--stage", "--debug")
-
-
-def entries(autopilot: Autopilot) -> str:
-    return autopilot.project.git("ls-files", "--stage")
-
-
-def hook(autopilot: Autopilot, name: str, script: str) -> Path:
-    path = autopilot.root / ".git" / "hooks" / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
+from taskie.autopilot import committing
 
 
 def test_exactly_the_tasks_files_in_exactly_one_commit(ready: Autopilot) -> None:
@@ -109,69 +62,6 @@ def test_before_its_gates_hold(autopilot: Autopilot, step: str) -> None:
     assert head(autopilot) == before
 
 
-class TestFiles:
-    def test_a_deleted_one(self, ready: Autopilot) -> None:
-        (ready.root / "src" / "app.py").unlink()
-        commit(ready)
-        assert committed(ready) == ["D\tsrc/app.py", "A\tsrc/new.py"]
-
-    def test_one_that_git_has_removed(self, ready: Autopilot) -> None:
-        ready.project.git("rm", "-q", "--force", "src/app.py")
-        commit(ready)
-        assert committed(ready) == ["D\tsrc/app.py", "A\tsrc/new.py"]
-
-    def test_a_link_that_leads_nowhere(self, ready: Autopilot) -> None:
-        (ready.root / "src" / "new.py").unlink()
-        (ready.root / "src" / "new.py").symlink_to("nowhere")
-        commit(ready)
-        assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
-
-    def test_one_that_the_user_has_removed_from_the_index(self, ready: Autopilot) -> None:
-        ready.project.git("rm", "-q", "--cached", "src/app.py")
-        commit(ready)
-        assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
-
-    def test_one_that_vanished_and_was_never_known(self, ready: Autopilot) -> None:
-        (ready.root / "src" / "new.py").unlink()
-        done = ready.run("commit", "-m", MESSAGE)
-        assert done.returncode == 0
-        assert "src/new.py is ignored by git, or was never there" in done.stderr
-        assert committed(ready) == ["M\tsrc/app.py"]
-
-    def test_an_ignored_one(self, ready: Autopilot) -> None:
-        ready.write(".git/info/exclude", "new.py\n")
-        done = ready.run("commit", "-m", MESSAGE)
-        assert "src/new.py is ignored" in done.stderr
-        assert committed(ready) == ["M\tsrc/app.py"]
-
-    def test_one_that_is_staged_already(self, ready: Autopilot) -> None:
-        ready.project.git("add", "src/new.py")
-        ready.write("src/new.py", "x = 2\n")
-        commit(ready)
-        assert ready.project.git("show", "HEAD:src/new.py") == "x = 2\n"
-
-    @pytest.mark.parametrize("name", ["-f", "--all", ":(glob)**", "*.py", "a b'\"$(touch x).py", "ü\n.py", ":!x"])
-    def test_hostile_names(self, ready: Autopilot, name: str) -> None:
-        state = ready.state
-        ready.write(name, "x = 1\n")
-        ready.write("other.py", "x = 1\n")
-        state["files_changed"] = [name]
-        ready.path.write_text(json.dumps(state))
-        commit(ready)
-        listed = ready.project.git("show", "--name-only", "-z", "--format=", "HEAD")
-        assert listed.strip("\0") == name
-
-    def test_from_a_subdirectory(self, ready: Autopilot) -> None:
-        ready.do("commit", "-m", MESSAGE, cwd=ready.root / "src")
-        assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
-
-    def test_the_first_commit_of_a_repository(self, ready: Autopilot) -> None:
-        ready.project.git("checkout", "-q", "--orphan", "fresh")
-        ready.project.git("rm", "-rqf", "--cached", ".")
-        commit(ready)
-        assert committed(ready) == ["A\tsrc/app.py", "A\tsrc/new.py"]
-
-
 def test_nothing_to_commit(ready: Autopilot) -> None:
     ready.project.git("checkout", "-q", "src/app.py")
     (ready.root / "src" / "new.py").unlink()
@@ -216,15 +106,25 @@ class TestHooks:
         assert ready.project.git("status", "--porcelain", "src") == ""
         assert ready.project.git("status", "--porcelain", "mine.txt") == "MM mine.txt\n"
 
+    def test_one_that_adds_more(self, ready: Autopilot) -> None:
+        """What it adds is in the commit, so it must be in the index; what the user has staged of it, stays."""
+        hook(ready, "pre-commit", "echo made > list.txt; git add list.txt theirs.txt mine.txt")
+        ready.write("theirs.txt", "changed\n")
+        staged = ready.project.git("ls-files", "--stage", "mine.txt")
+        commit(ready)
+        assert committed(ready) == ["A\tlist.txt", "M\tmine.txt", "M\tsrc/app.py", "A\tsrc/new.py", "M\ttheirs.txt"]
+        assert ready.project.git("status", "--porcelain", "list.txt", "theirs.txt") == ""
+        assert ready.project.git("ls-files", "--stage", "mine.txt") == staged
+
     def test_one_that_fails_twice(self, ready: Autopilot) -> None:
-        before, untouched = head(ready), entries(ready)
+        before, untouched = head(ready), (ready.root / ".git" / "index").read_bytes()
         path = hook(ready, "pre-commit", "echo x >> .git/tries; echo 'never'; exit 1")
         done = ready.run("commit", "-m", MESSAGE)
         said = json.loads(done.stdout)
         assert (said["next"], said["to"]) == ("stop", "human")
         assert (ready.root / ".git" / "tries").read_text() == "x\nx\n"
         assert head(ready) == before
-        assert entries(ready) == untouched
+        assert (ready.root / ".git" / "index").read_bytes() == untouched
         assert (ready.task["status"], ready.state["current_task"]) == ("blocked", 1)
         text = ready.spec.read_text()
         assert "**Status:** blocked\nACTION REQUIRED: commit failure\n" in text
@@ -282,6 +182,37 @@ def test_a_lock_of_somebody_else(ready: Autopilot) -> None:
     assert (ready.root / ".git" / "index.lock").exists()
 
 
+class TestALockAfterTheCommit:
+    """The commit is made: then the index waits for whoever has the lock, for a while."""
+
+    def test_that_goes(self, ready: Autopilot, monkeypatch: pytest.MonkeyPatch) -> None:
+        lock = ready.root / ".git" / "index.lock"
+        hook(ready, "post-commit", f"touch '{lock}'")
+        clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: lock.unlink())
+        monkeypatch.setattr(committing, "time", clock)
+        committing.commit(str(ready.root), MESSAGE, ready.project.env, pytest.fail)
+        assert ready.project.git("diff", "--cached", "--name-only").split() == ["mine.txt"]
+
+    def test_that_stays(self, ready: Autopilot, monkeypatch: pytest.MonkeyPatch) -> None:
+        hook(ready, "post-commit", "touch .git/index.lock")
+        monkeypatch.setattr(committing, "PATIENCE", 0.0)
+        said: list[str] = []
+        answer = committing.commit(str(ready.root), MESSAGE, ready.project.env, said.append)
+        assert answer["next"] == "verify_smoke"
+        assert "the commit is made, but git's index does not know it yet" in said[-1]
+        assert "index.lock" in said[-1]
+        assert said[-1].endswith("run git reset -- 'src/app.py' 'src/new.py'")
+
+
+@pytest.mark.parametrize("name", ["MERGE_HEAD", "CHERRY_PICK_HEAD"])
+def test_in_the_middle_of_a_merge(ready: Autopilot, name: str) -> None:
+    """Its result would be lost."""
+    ready.project.git("update-ref", name, "HEAD")
+    done = ready.run("commit", "-m", MESSAGE)
+    assert f"under way ({name}): finish it first" in done.stderr
+    assert json.loads(done.stdout)["next"] == "stop"
+
+
 def test_a_repository_that_is_broken(ready: Autopilot) -> None:
     ready.write(".git/index", "x")
     assert "git ls-files" in ready.fails("commit", "-m", MESSAGE)
@@ -298,6 +229,7 @@ def test_a_commit_that_nobody_lived_to_record(ready: Autopilot) -> None:
     (ready.root / ".git" / "hooks" / "post-commit").unlink()
     assert commit(ready)["next"] == "verify_smoke"
     assert head(ready) == made == ready.task["commit"]
+    assert ready.project.git("diff", "--cached", "--name-only").split() == ["mine.txt"]
 
 
 def test_the_first_of_a_repository_that_nobody_lived_to_record(ready: Autopilot) -> None:
