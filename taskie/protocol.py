@@ -99,6 +99,16 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
+def write(fd: int, text: str) -> None:
+    """To the descriptor itself: Python's own streams would turn a full or closed one into an exit code."""
+    data = memoryview(text.encode("utf-8", "backslashreplace"))
+    try:
+        while data:
+            data = data[os.write(fd, data) :]
+    except OSError:
+        pass  # nobody reads it
+
+
 def read_stdin(fd: int = 0, patience: float = PATIENCE) -> bytes:
     """The event's bytes. A client may leave the pipe open, so a complete line is enough."""
     buffer = bytearray()

@@ -11,7 +11,7 @@ import time
 
 from taskie import config, project
 from taskie.guard import Turn
-from taskie.protocol import APPROVE, Decision, InputError, merge, parse_event, read_stdin, shown
+from taskie.protocol import APPROVE, Decision, InputError, merge, parse_event, read_stdin, shown, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,26 +110,16 @@ def decide(event: Event, env: Mapping[str, str], deadline: float) -> Decision:
 def _say(decision: Decision) -> int:
     """The only place that prints: warnings for whoever runs it by hand, one line for the client."""
     for warning in decision.warnings:
-        _write(2, f"taskie: {shown(warning, 2000)}\n")
-    _write(1, decision.render() + "\n")
+        write(2, f"taskie: {shown(warning, 2000)}\n")
+    write(1, decision.render() + "\n")
     return 0
-
-
-def _write(fd: int, text: str) -> None:
-    """To the descriptor itself: Python's own streams would turn a full or closed one into an exit code."""
-    data = memoryview(text.encode("utf-8", "backslashreplace"))
-    try:
-        while data:
-            data = data[os.write(fd, data) :]
-    except OSError:
-        pass  # nobody reads it
 
 
 def _refuse(message: str, fail_open: bool) -> int:
     """Exit 2 is for scripts; the client takes it for a block, so `hooks.json` asks for `--fail-open`."""
     if fail_open:
         return _say(Decision(warnings=(message,)))
-    _write(2, message + "\n")
+    write(2, message + "\n")
     return 2
 
 
@@ -138,7 +128,7 @@ def _report(error: Exception, env: Mapping[str, str]) -> str:
     import traceback
 
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    _write(2, text)
+    write(2, text)
     cache = env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     log = os.path.join(cache, "taskie", "hook.log")
     summary = f"Taskie's hook failed ({type(error).__name__}: {shown(str(error))}); the stop is allowed."

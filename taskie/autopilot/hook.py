@@ -7,7 +7,7 @@ import os
 from taskie import config, project
 from taskie.autopilot import detect, engine
 from taskie.guard import Turn
-from taskie.protocol import APPROVE, Decision, InputError, parse_event, read_stdin
+from taskie.protocol import APPROVE, Decision, InputError, parse_event, read_stdin, shown, write
 
 
 def main() -> int:
@@ -16,9 +16,11 @@ def main() -> int:
     if not os.environ.get("TASKIE_HOOK_SKIP"):
         try:
             decision = _decide()
-        except (InputError, OSError) as error:
+        except InputError as error:
             decision = Decision(warnings=(str(error),))
-    os.write(1, f"{decision.render()}\n".encode())
+        except Exception as error:
+            decision = Decision(warnings=(f"Autopilot's hook failed ({type(error).__name__}: {shown(str(error))})",))
+    write(1, f"{decision.render()}\n")
     return 0
 
 

@@ -7,7 +7,7 @@ import os
 
 from taskie import project
 from taskie.autopilot import MARKER, state
-from taskie.protocol import parse_json, read_stdin, shown, speakable
+from taskie.protocol import parse_json, read_stdin, shown, speakable, write
 from taskie.store import StoreError
 
 TYPE_CHECKING = False
@@ -26,10 +26,10 @@ def main() -> int:
     try:
         reason = objection(parse_json(read_stdin()), os.environ)
     except Exception as error:
-        os.write(2, f"taskie: {type(error).__name__}: {shown(str(error), 500)}; the tool is allowed\n".encode())
+        write(2, f"taskie: {type(error).__name__}: {shown(str(error), 500)}; the tool is allowed\n")
         return 0
     if reason is not None:
-        os.write(1, (denial(reason) + "\n").encode())
+        write(1, f"{denial(reason)}\n")
     return 0
 
 

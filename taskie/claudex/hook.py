@@ -8,7 +8,7 @@ import os
 from taskie import config, project, stop
 from taskie.claudex import MARKER, artefacts, detect, engine
 from taskie.guard import Turn
-from taskie.protocol import APPROVE, Decision, InputError, parse_event, read_stdin, shown, speakable
+from taskie.protocol import APPROVE, Decision, InputError, parse_event, read_stdin, shown, speakable, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def main() -> int:
             _complain(str(error))
         except Exception as error:
             _complain(f"{type(error).__name__}: {error}")
-    _write(1, (decision.render() if codex else render(decision)) + "\n")
+    write(1, (decision.render() if codex else render(decision)) + "\n")
     return 0
 
 
@@ -56,14 +56,4 @@ def render(decision: Decision) -> str:
 
 
 def _complain(text: str) -> None:
-    _write(2, f"taskie: {shown(text, 2000)}; the stop is allowed\n")
-
-
-def _write(fd: int, text: str) -> None:
-    """To the descriptor itself: Python's own streams would turn a full or closed one into an exit code."""
-    data = memoryview(text.encode("utf-8", "backslashreplace"))
-    try:
-        while data:
-            data = data[os.write(fd, data) :]
-    except OSError:
-        pass  # nobody reads it
+    write(2, f"taskie: {shown(text, 2000)}; the stop is allowed\n")
