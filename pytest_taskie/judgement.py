@@ -159,8 +159,9 @@ def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: s
     context = specific.get("additionalContext") or None
     decision = document.get("decision")
     reason = document.get("reason")
-    if event_name == "PreToolUse" and specific.get("permissionDecision"):
-        decision = specific["permissionDecision"]
+    permission = specific.get("permissionDecision") if event_name == "PreToolUse" else None
+    if permission and (decision != "block" or permission == "deny"):
+        decision = permission
         reason = specific.get("permissionDecisionReason") or reason
     elif event_name == "PermissionRequest" and specific:
         decision = specific["decision"].get("behavior")
@@ -170,6 +171,8 @@ def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: s
         return Reading(outcome, sentence, decision, by, message, context, document, fault)
 
     if document.get("continue") is False:
+        if event_name == "PreToolUse" and decision not in ("block", "deny") and exit_code != 2:
+            return reading("stopped", "the tool call is made all the same; then the turn ends: continue is false")
         return reading("stopped", "the turn ends here: continue is false, which beats a block")
     if decision in ("block", "deny"):
         said = "with a reason" if reason else "without a reason"

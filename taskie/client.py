@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DONE, FAILED, USAGE = 0, 1, 2
 SUITE = Path(__file__).resolve().parent.parent / "tests" / "client"
 # The files whose tests are rows of the contract; the others test the fixtures and Taskie itself.
-CONTRACT = ("stop_output", "turns", "input", "timeouts", "reviewer", "plugins")
+CONTRACT = ("stop_output", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins")
 CHECK_TIMEOUT = 1800.0
 ROW = "contract: "
 
@@ -242,7 +242,9 @@ def _page(table: str) -> str:
         "Measured, not read: `taskie client check --markdown docs/client-versions.md` ran the contract suite in each "
         "of these clients and wrote this page. A dash: the version was not asked, since it has no such thing. For a "
         "Stop hook's output the words mean: *allowed*, the turn ends; *blocked*, the model is told the reason and goes "
-        "on; *continued*, it goes on without an error notice; *stopped*, the turn ends by the hook's wish.\n\n" + table
+        "on; *continued*, it goes on without an error notice; *stopped*, the turn ends by the hook's wish. Other "
+        "events' outputs have the event's name before them: *allowed*, it goes its way; *blocked*, the tool call or "
+        "the prompt does not, or the model is told the reason; *asked*, it is left to the user.\n\n" + table
     )
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pytest_taskie.client.installation import version_numbers
 
-Effect = Literal["allowed", "blocked", "continued", "stopped"]
+Effect = Literal["allowed", "asked", "blocked", "continued", "stopped"]
 # `continue: false` leaves its trace in the transcript only from here on; before, the turn just ends.
 TRACED: Mapping[str, Effect] = {"2.1.0": "allowed"}
 # Before, an object on stdout made the client forget the exit code.

@@ -185,6 +185,33 @@ def test_permission_decisions(decision: str, outcome: str) -> None:
     assert (reading.outcome, reading.decision, reading.reason) == (outcome, decision, "No.")
 
 
+@pytest.mark.parametrize(
+    ("permission", "reason"), [("allow", "outer"), ("ask", "outer"), ("defer", "outer"), ("deny", "inner")]
+)
+def test_a_block_beside_a_permission(permission: str, reason: str) -> None:
+    specific = {"hookEventName": "PreToolUse", "permissionDecision": permission, "permissionDecisionReason": "inner"}
+    output = {"decision": "block", "reason": "outer", "hookSpecificOutput": specific}
+    reading = judge(0, json.dumps(output), "", "PreToolUse")
+    assert (reading.outcome, reading.reason) == ("blocked", reason)
+
+
+@pytest.mark.parametrize(
+    ("more", "exit_code", "made"),
+    [
+        ({}, 0, True),
+        ({}, 1, True),
+        ({"decision": "approve"}, 0, True),
+        ({}, 2, False),
+        ({"decision": "block"}, 0, False),
+    ],
+)
+def test_the_end_of_a_turn_does_not_keep_a_tool_from_its_call(more: dict[str, str], exit_code: int, made: bool) -> None:
+    output = json.dumps({"continue": False, **more})
+    reading = judge(exit_code, output, "", "PreToolUse")
+    assert (reading.outcome, "made all the same" in reading.sentence) == ("stopped", made)
+    assert "made all the same" not in judge(exit_code, output, "", "Stop").sentence
+
+
 def test_a_deny_for_the_wrong_event_is_lost() -> None:
     specific = {"hookEventName": "PostToolUse", "permissionDecision": "deny"}
     fault = judge(0, json.dumps({"hookSpecificOutput": specific}), "", "PreToolUse").fault
