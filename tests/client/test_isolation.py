@@ -93,7 +93,7 @@ def test_whatever_was_started_ends(network: bool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("network", [pytest.param(False, marks=isolated), True])
 def test_a_deadline_takes_the_children_too(network: bool, tmp_path: Path) -> None:
-    done = go("/bin/sh", "-c", f"sleep 100 & echo $! > {tmp_path}/child; wait", timeout=1, network=network)
+    done = go("/bin/sh", "-c", f"sleep 100 & echo $! > {tmp_path}/child; wait", timeout=2, network=network)
     assert done.timed_out
     assert done.duration < 10
     assert not alive(int((tmp_path / "child").read_text()))

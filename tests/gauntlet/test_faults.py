@@ -167,7 +167,7 @@ class TestACheck:
 
     def test_that_ignores_signals(self, gauntlet: Gauntlet, tmp_path: Path) -> None:
         gauntlet.check(
-            "deaf", f"trap '' TERM INT HUP; echo $$ > {tmp_path}/pid; while :; do sleep 1; done", timeout=0.3
+            "deaf", f"trap '' TERM INT HUP; echo $$ > {tmp_path}/pid; while :; do sleep 1; done", timeout=1.5
         )
         assert_blocked(gauntlet.stop(), "took longer")
         assert not is_alive(int((tmp_path / "pid").read_text()))

@@ -14,7 +14,7 @@ MEET = "touch {mine}; while [ ! -e {other} ]; do sleep 0.01; done"
 
 def meet(gauntlet: Gauntlet, tmp_path: Path, **fields: object) -> None:
     for mine, other in (("a", "b"), ("b", "a")):
-        gauntlet.check(mine, MEET.format(mine=tmp_path / mine, other=tmp_path / other), timeout=5, **fields)
+        gauntlet.check(mine, MEET.format(mine=tmp_path / mine, other=tmp_path / other), timeout=60, **fields)
 
 
 def test_side_by_side(gauntlet: Gauntlet, tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_side_by_side(gauntlet: Gauntlet, tmp_path: Path) -> None:
 def test_a_parallel_and_a_sequential_one(gauntlet: Gauntlet, tmp_path: Path) -> None:
     meet(gauntlet, tmp_path)
     command = MEET.format(mine=tmp_path / "b", other=tmp_path / "a")
-    gauntlet.check("b", command, timeout=5, parallel=False)
+    gauntlet.check("b", command, timeout=60, parallel=False)
     assert gauntlet.stop().json["status"] == "passed"
 
 
