@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from core.patience import once_more
 
 ROOT = Path(__file__).parents[2]
 TESTS = """
@@ -61,10 +62,18 @@ class Recorded:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "TASKIE_TESTS_RESULT": str(self.result)}
         env = {name: value for name, value in env.items() if not name.startswith(("PYTEST", "COV"))}
         argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", *options]
-        subprocess.run(argv, cwd=self.directory, env=env, capture_output=True, check=False)
+        once_more(lambda: self._ends(argv, env), lambda ends: not ends)
         (line,) = self.result.read_text().splitlines()
         told: dict[str, Any] = json.loads(line)
         return told
+
+    def _ends(self, argv: list[str], env: dict[str, str]) -> bool:
+        try:
+            subprocess.run(argv, cwd=self.directory, env=env, capture_output=True, check=False, timeout=60)
+        except subprocess.TimeoutExpired:
+            self.result.unlink(missing_ok=True)
+            return False
+        return True
 
     def write(self, text: str, name: str = "test_it.py") -> None:
         (self.directory / name).write_text(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from core.patience import once_more
 
 TESTS = """
 import pytest
@@ -21,17 +22,29 @@ def test_it(plan, run_hook, fake_claude, n, seen=[]):
 """
 
 
+def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    def attempt() -> pytest.RunResult | None:
+        try:
+            return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options, timeout=60)
+        except pytester.TimeoutExpired:
+            return None
+
+    result = once_more(attempt, lambda result: result is None)
+    assert result is not None, "it does not end"
+    return result
+
+
 @pytest.mark.parametrize("options", [["-n", "2"], ["-n", "0"], ["-p", "no:xdist"], ["-p", "no:randomly"]], ids=" ".join)
 def test_it_works(pytester: pytest.Pytester, options: list[str]) -> None:
     if "-n" in options:
         pytest.importorskip("xdist")
     pytester.makepyfile(TESTS)
-    pytester.runpytest_subprocess("-p", "no:cacheprovider", *options).assert_outcomes(passed=6)
+    run(pytester, *options).assert_outcomes(passed=6)
 
 
 def test_a_failure_in_a_worker_is_reported_whole(pytester: pytest.Pytester) -> None:
     pytest.importorskip("xdist")
     pytester.makepyfile("def test_it(plan): plan.state.write(); assert plan.state == {'phase': 'x'}")
-    outcome = pytester.runpytest_subprocess("-n", "2")
+    outcome = run(pytester, "-n", "2")
     outcome.assert_outcomes(failed=1)
     outcome.stdout.fnmatch_lines(['*phase: "new-plan", expected "x"'])
