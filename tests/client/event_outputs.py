@@ -141,6 +141,23 @@ ENDING = [
     Output("continue false beside a block", "stopped", beside(BLOCK, **{"continue": False})),
 ]
 
+# As for a Stop; a few rows show that.
+SUBAGENT_STOP = [
+    Output("nothing", "allowed"),
+    Output("block", "blocked", BLOCK),
+    Output("exit 1", "allowed", exit_code=1, stderr="more please"),
+    Output("exit 2", "blocked", exit_code=2, stderr="more please"),
+    Output("exit 2, missing file", "allowed", exit_code=2, stderr="No such file", before={"2.1.141": "blocked"}),
+    Output("systemMessage null", "allowed", block(systemMessage=None)),
+    Output("text before", "allowed", f"warning\n{BLOCK}"),
+    Output(
+        "context",
+        "continued",
+        specific("SubagentStop", additionalContext="think of it"),
+        before={"2.1.163": "allowed"},
+    ),
+]
+
 # Of what has happened already: it cannot be blocked.
 SESSION_START = [
     Output("block", "allowed", BLOCK),

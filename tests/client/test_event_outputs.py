@@ -14,10 +14,10 @@ from typing import Any, Callable
 import pytest
 
 from pytest_taskie.client import repeat, tool
-from pytest_taskie.client.runs import Run
+from pytest_taskie.client.runs import FEEDBACK, Run
 from pytest_taskie.judgement import Reading, judge
 
-from .event_outputs import ENDING, POST_TOOL_USE, PRE_TOOL_USE, SESSION_START, USER_PROMPT_SUBMIT
+from .event_outputs import ENDING, POST_TOOL_USE, PRE_TOOL_USE, SESSION_START, SUBAGENT_STOP, USER_PROMPT_SUBMIT
 from .outputs import Output
 
 pytestmark = pytest.mark.client
@@ -31,6 +31,7 @@ NEWEST_WORDS = (2, 1, 325)
 HOOK = """\
 #!/bin/sh
 row=$(sed -n 's/.*row-\\([0-9]*\\)-.*/\\1/p')
+[ -n "$row" ] || exit 0
 cd {folder} && cat "$row.out" && cat "$row.err" >&2 && exit "$(cat "$row.code")"
 """
 
@@ -111,6 +112,31 @@ def test_of_a_prompt(number: int, claude_client: Any, rows: Any, version: Versio
     assert effect == output.expected(version)
     if effect == output.effect:
         assert reading(output, number, "UserPromptSubmit", command).outcome == effect
+
+
+def test_of_a_subagents_stop(claude_client: Any, rows: Any, version: Version, observe: Observe) -> None:
+    if version < (2, 1):
+        pytest.skip("this client does not say in the event what the subagent has said")
+    command = rows(SUBAGENT_STOP)
+    client = claude_client(hooks={"SubagentStop": command})
+    numbers = range(len(SUBAGENT_STOP))
+    asks = [f"You are helper {number}." for number in numbers]
+    helper = {"description": "help", "subagent_type": "general-purpose", "run_in_background": False}
+    client.agent(*(tool("Task", prompt=ask, **helper) for ask in asks), "Done.")
+    for number in numbers:
+        client.agent(f"Looked at row-{number}-.", repeat("Looked again."), when=asks[number])
+    run = client.prompt("go on")
+    found, judged = {}, {}
+    for number, output in enumerate(SUBAGENT_STOP):
+        requests = [request for request in run.requests if asks[number] in request.prompt]
+        told = json.dumps(requests[-1].messages)
+        effect = "allowed" if len(requests) == 1 else "blocked" if FEEDBACK.strip() in told else "continued"
+        observe(f"SubagentStop: {output.name}", effect)
+        found[output.name] = effect
+        if output.expected(version) == output.effect:
+            judged[output.name] = reading(output, number, "SubagentStop", command).outcome
+    assert found == {output.name: output.expected(version) for output in SUBAGENT_STOP}
+    assert judged == {name: effect for name, effect in found.items() if name in judged}
 
 
 @pytest.mark.parametrize("output", SESSION_START, ids=lambda output: output.name)
