@@ -15,8 +15,10 @@ from unittest.mock import patch
 
 import pytest
 
+from autopilot.runs import Runs
 from pytest_taskie import Events, HookResult, Project, RunHook
 from taskie import cli
+from taskie.autopilot import blueprint
 from taskie.project import plugin_root
 
 ROOT = Path(plugin_root())
@@ -31,6 +33,12 @@ PATH: dict[str, dict[str, Any]] = {
     "spec_reviewer": {"result": "approved"},
     "code_quality": {"result": "approved"},
 }
+
+
+def note_on(name: str) -> str:
+    """What the pre-check says of a file that this Python cannot parse."""
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    return f"{name} could not be parsed by Python {version}, so its except clauses were not checked"
 
 
 class Autopilot:
@@ -213,3 +221,19 @@ def ready(autopilot: Autopilot) -> Autopilot:
     for step in ("tester", "pre_check_code", "pre_check_blueprint", "spec_reviewer", "code_quality"):
         autopilot.advance(step, **PATH[step])
     return autopilot
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Runs:
+    (tmp_path / "project").mkdir()
+    runs = Runs(tmp_path / "project")
+    runs.write("pytest.ini", "[pytest]\n")
+    return runs
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with an empty blueprint."""
+    project = tmp_path / "project"
+    (project / blueprint.DIRECTORY).mkdir(parents=True)
+    return project

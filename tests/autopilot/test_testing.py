@@ -14,52 +14,14 @@ from pathlib import Path
 
 import pytest
 from core.living import Clock, end_survivors, noted, survivors
-from core.patience import once_more
 
+from autopilot.runs import ROOT, Runs, says
 from taskie import agent, processes
 from taskie.autopilot import testing
 from taskie.autopilot.testing import Tested
 from taskie.store import StoreError
 
-ROOT = Path(__file__).parents[2]
 OFFSPRING = ROOT / "tests" / "core" / "offspring.py"
-TOOK = r" \(\d+\.\ds\)"
-PYTEST = f"{sys.executable} -m pytest -p no:cacheprovider -p no:randomly"
-
-
-class Runs:
-    """Runs commands in a project."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.logs = root / "ai" / ".test-output"
-        self.env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
-        self.env["PYTHONPATH"] = str(ROOT)
-
-    def __call__(self, *argv: str, cwd: Path | None = None, seconds: float = 60.0) -> Tested:
-        return testing.run(argv, cwd=str(cwd or self.root), root=str(self.root), env=self.env, seconds=seconds)
-
-    def sh(self, script: str, seconds: float = 60.0) -> Tested:
-        return self("/bin/sh", "-c", script, seconds=seconds)
-
-    def prints(self, text: str, code: int = 0) -> Tested:
-        (self.root / "said").write_text(text)
-        return self.sh(f"cat said; exit {code}")
-
-    def write(self, name: str, text: str) -> None:
-        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / name).write_text(text)
-
-    def left(self) -> list[str]:
-        return sorted(path.name for path in self.logs.iterdir())
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Runs:
-    (tmp_path / "project").mkdir()
-    runs = Runs(tmp_path / "project")
-    runs.write("pytest.ini", "[pytest]\n")
-    return runs
 
 
 @pytest.fixture
@@ -67,10 +29,6 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(processes, "GRACE", 0.2)
     yield tmp_path / "notes"
     end_survivors(tmp_path / "notes")
-
-
-def says(tested: Tested, summary: str) -> None:
-    assert re.fullmatch(f"{re.escape(summary)}{TOOK}", tested.summary), tested.summary
 
 
 # Commands that are not pytest
@@ -320,187 +278,6 @@ def test_no_progress_of_what_is_quick(run: Runs) -> None:
 def test_no_progress_elsewhere(run: Runs, capfd: pytest.CaptureFixture[str]) -> None:
     run.sh("echo out; sleep 2.1")
     assert capfd.readouterr() == ("", "")
-
-
-# With the plugin's record
-
-GOOD = "def test_a(): pass\n"
-BAD = "import pytest\n@pytest.mark.parametrize('n', range(3))\ndef test_b(n): assert n == 0\n"
-NOISY = "import warnings\ndef test_c(): warnings.warn('x')\n"
-
-
-def test_one_test(run: Runs) -> None:
-    run.write("test_it.py", GOOD)
-    tested = run.sh(PYTEST)
-    says(tested, "PASS: 1 test passed")
-    assert tested.passed
-
-
-@pytest.mark.parametrize("options", ["-p no:terminal", "-q", "-n 2"])
-def test_the_record_counts_and_not_the_text(run: Runs, options: str) -> None:
-    run.write("test_it.py", GOOD + NOISY + "print('=== 7 failed in 1.00s ===')\nprint('FAILED a.py::b')\n")
-    script = f"{PYTEST} -s {options}; echo '9 failed in 1.00s'"
-    tested = once_more(lambda: run.sh(script), lambda tested: tested.exit_code == testing.OVERTIME)
-    says(tested, "PASS: 2 tests passed, 1 warning")
-
-
-@pytest.mark.parametrize("plugin", ["", " -p no:taskie"])
-def test_a_project_within_the_project(run: Runs, plugin: str) -> None:
-    """Its ids begin at its own root; whether they are in scope is judged from ours."""
-    run.write("back/pytest.ini", "[pytest]\n")
-    run.write("back/tests/test_it.py", BAD)
-    wanted = ("back/tests/test_it.py::test_b[1]", "back/tests/test_it.py::test_b[2]")
-    assert run(*PYTEST.split(), *plugin.split(), cwd=run.root / "back").failing == wanted
-    assert run(*PYTEST.split(), *plugin.split(), "back").failing == wanted
-
-
-def test_failures_by_their_ids(run: Runs) -> None:
-    run.write("test_it.py", GOOD + BAD)
-    tested = run.sh(f"{PYTEST} -p no:terminal")
-    says(tested, "FAIL: 2 failure(s)")
-    assert (tested.exit_code, tested.passed) == (1, False)
-    assert tested.failing == ("test_it.py::test_b[1]", "test_it.py::test_b[2]")
-    assert testing.lines(tested) == [tested.summary, *tested.failing, f"Full output: {tested.log}"]
-
-
-def test_errors_are_failures(run: Runs) -> None:
-    run.write("test_it.py", "import nothing_of_that_name\n")
-    run.write("test_other.py", BAD + "@pytest.fixture\ndef f(): 1 / 0\ndef test_f(f): pass\n")
-    tested = run.sh(f"{PYTEST} --continue-on-collection-errors")
-    says(tested, "FAIL: 4 failure(s)")
-    assert set(tested.failing) == {f"test_other.py::test_{n}" for n in ("b[1]", "b[2]", "f")} | {"test_it.py"}
-
-
-def test_several_runs_are_one(run: Runs) -> None:
-    run.write("a/test_a.py", GOOD + NOISY)
-    run.write("b/test_b.py", BAD + NOISY)
-    tested = run.sh(f"{PYTEST} b; {PYTEST} b; {PYTEST} a")
-    says(tested, "FAIL: 4 failure(s)")
-    assert tested.exit_code == 0
-    assert tested.failing == ("b/test_b.py::test_b[1]", "b/test_b.py::test_b[2]")
-    says(run.sh(f"{PYTEST} a; {PYTEST} a"), "PASS: 4 tests passed, 2 warnings")
-
-
-def test_a_failure_that_the_command_hides(run: Runs) -> None:
-    run.write("test_it.py", BAD)
-    tested = run.sh(f"{PYTEST} || true")
-    says(tested, "FAIL: 2 failure(s)")
-    assert (tested.exit_code, tested.passed, len(tested.failing)) == (0, False, 2)
-
-
-def test_an_interruption_that_the_command_hides(run: Runs) -> None:
-    run.write("test_it.py", GOOD + "def test_z(): raise KeyboardInterrupt\n")
-    tested = run.sh(f"{PYTEST} || true")
-    says(tested, "FAIL: exit code 2 of pytest, 1 test passed")
-    assert (tested.exit_code, tested.passed) == (0, False)
-
-
-def test_no_tests_hidden_by_the_command(run: Runs) -> None:
-    says(run.sh(f"{PYTEST} || true"), "PASS: 0 tests passed")
-
-
-def test_an_exit_code_without_a_failure(run: Runs) -> None:
-    run.write("test_it.py", GOOD)
-    tested = run.sh(f"{PYTEST}; exit 2")
-    says(tested, "FAIL: exit code 2, 1 test passed")
-    assert (tested.exit_code, tested.passed) == (2, False)
-
-
-def test_the_record_is_private_and_leaves(run: Runs, tmp_path: Path) -> None:
-    run.write("test_it.py", GOOD)
-    run.write("other/test_inner.py", BAD)
-    tested = run.sh(
-        f'echo "$TASKIE_TESTS_RESULT" > {tmp_path}/where; {PYTEST} test_it.py; '
-        f"env -u TASKIE_TESTS_RESULT {PYTEST} other; exit 0"
-    )
-    says(tested, "PASS: 1 test passed")
-    where = Path((tmp_path / "where").read_text().strip())
-    assert where.is_absolute()
-    assert not where.exists()
-    assert run.left() == [".gitignore", Path(tested.log).name]
-
-
-@pytest.mark.parametrize(
-    "line", ["{", "[]", "null", '{"counts": 1}', '{"counts": {"passed": "x"}}', "\\377", '{"a": NaN}']
-)
-def test_a_record_that_is_none(run: Runs, line: str) -> None:
-    says(run.sh(f"printf '{line}\\n' >> \"$TASKIE_TESTS_RESULT\""), "PASS: exit code 0")
-
-
-# With pytest's text alone
-
-
-@pytest.mark.parametrize(
-    ("text", "summary"),
-    [
-        ("==== 15 passed in 1.50s ====", "PASS: 15 tests passed"),
-        ("15 passed, 2 warnings in 75.32s (0:01:15)", "PASS: 15 tests passed, 2 warnings"),
-        ("1 passed, 1 warning in 1.50s", "PASS: 1 test passed, 1 warning"),
-        ("\x1b[32m= \x1b[32m\x1b[1m3 passed\x1b[0m\x1b[32m, 1 skipped in 0.01s\x1b[0m =", "PASS: 3 tests passed"),
-        ("=== 2 failed, 15 passed, 1 error, 2 warnings in 1.50s ===", "FAIL: 3 failure(s)"),
-        ("2 errors in 0.12s", "FAIL: 2 failure(s)"),
-        ("3 failed in 1.00s\n\n1 passed in 1.00s\nall done", "PASS: 1 test passed"),
-        ("1 passed in 1.00s\n3 failed in 1.00s", "FAIL: 3 failure(s)"),
-        ("2 passed, 1 rerun, 3 subtests passed in 1.00s", "PASS: 2 tests passed"),
-        ("3 failed files in 1.00s", "PASS: exit code 0"),
-        ("copied 3 passed in 1.00s", "PASS: exit code 0"),
-        ("3 failed attempts\n2 failed", "PASS: exit code 0"),
-    ],
-)  # fmt: skip
-def test_the_last_summary_line(run: Runs, text: str, summary: str) -> None:
-    tested = run.prints(f"{text}\n")
-    says(tested, summary)
-    assert tested.passed == summary.startswith("PASS")
-    assert tested.exit_code == 0
-
-
-def test_a_summary_without_failures_does_not_hide_the_exit_code(run: Runs) -> None:
-    says(run.prints("15 passed in 1.00s\n", 2), "FAIL: exit code 2, 15 tests passed")
-
-
-SHORT_SUMMARY = """\
-ERROR while reading the settings
-ERROR app.py line 3 - what
-FAILED tests/test_a.py::test_one - assert 1 == 2
-FAILED tests/test_a.py::TestIt::test_two[a - b] - AssertionError: [x] - y
-FAILED tests/test_a.py::test_three[a b]
-FAILED tests/test_a.py::test_one - assert 1 == 2
-ERROR tests/test_b.py - ModuleNotFoundError: No module named 'x'
-ERROR tests/test_c.py::test_setup - RuntimeError: a::b
-"""
-NAMED = (
-    "tests/test_a.py::test_one",
-    "tests/test_a.py::TestIt::test_two[a - b]",
-    "tests/test_a.py::test_three[a b]",
-    "tests/test_b.py",
-    "tests/test_c.py::test_setup",
-)
-
-
-def test_the_ids_of_the_short_summary(run: Runs) -> None:
-    assert run.prints(f"{SHORT_SUMMARY}3 failed, 2 errors in 1.00s\n", 1).failing == NAMED
-
-
-def test_ids_without_a_summary_line(run: Runs) -> None:
-    tested = run.prints(SHORT_SUMMARY, 1)
-    says(tested, "FAIL: exit code 1")
-    assert tested.failing == NAMED
-
-
-def test_no_ids_of_what_passed(run: Runs) -> None:
-    assert run.prints(SHORT_SUMMARY).failing == ()
-
-
-def test_a_line_that_would_take_for_ever(run: Runs) -> None:
-    says(run.prints("ERROR " + "a::" * 200_000 + "[\n", 1), "FAIL: exit code 1")
-
-
-def test_pytest_without_the_plugin(run: Runs) -> None:
-    run.write("test_it.py", GOOD + BAD)
-    tested = run.sh(f"{PYTEST} -p no:pytest_taskie --color=yes")
-    says(tested, "FAIL: 2 failure(s)")
-    assert tested.failing == ("test_it.py::test_b[1]", "test_it.py::test_b[2]")
-    says(run.sh(f"{PYTEST} -p no:pytest_taskie -q -k test_a"), "PASS: 1 test passed")
 
 
 # What is printed
