@@ -56,16 +56,17 @@ def commit(root: str, message: str, env: Mapping[str, str], warn: Callable[[str]
             warn(f"{shown(path)} is ignored by git, no file, or was never there: it is left out")
         with tempfile.TemporaryDirectory(prefix="taskie-") as folder:
             apart = Git(root, env, until, index=os.path.join(folder, "index"))
+            head = _head(git)
             try:
-                if not _stage(git, apart, paths):
+                if not _stage(git, apart, paths, head):
                     if state["loop"]["resume"] == "verify_func":
                         return advance.advance(root, _OK, env, warn, notes=("there was nothing to commit",), again=True)
                     raise Refused(
                         "nothing to commit: the task's files are as in HEAD. If you have committed them already, "
                         'report it with `taskie autopilot advance \'{"step": "commit", "result": "ok", "hash": "…"}\'`'
                     )
-                states.edit(root, _remember(_head(git), message))
-                made, problem = _attempt(apart, env, message)
+                states.edit(root, _remember(head, message))
+                made, problem = _attempt(apart, env, message, head)
             except (GitError, OSError) as error:
                 problem = str(error)
         if made is None:
@@ -127,7 +128,7 @@ def _joined(paths: Sequence[str]) -> bytes:
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
-def _stage(git: Git, apart: Git, paths: Paths) -> bool:
+def _stage(git: Git, apart: Git, paths: Paths, head: str | None) -> bool:
     """HEAD with the task's files, in an index of its own: the user's stays as it is. Whether the two differ."""
     lock = os.path.join(git.root, os.fsdecode(git("rev-parse", "--git-path", "index.lock").rstrip(b"\n")))
     if os.path.lexists(lock):
@@ -135,16 +136,16 @@ def _stage(git: Git, apart: Git, paths: Paths) -> bool:
     for name in ("MERGE_HEAD", "CHERRY_PICK_HEAD"):
         if git.attempt(["rev-parse", "--verify", "-q", name])[0] == 0:
             raise GitError(f"a merge or cherry-pick is under way ({name}): finish it first")
-    head = _head(git)
     apart("read-tree", head or "--empty")
     apart("update-index", "--force-remove", "-z", "--stdin", given=_joined(paths.gone))
     apart("update-index", "--add", "--replace", "-z", "--stdin", given=_joined(paths.there))
     return bool(apart("diff-index", "--cached", "--name-only", "-z", head) if head else apart("ls-files", "-z"))
 
 
-def _attempt(apart: Git, env: Mapping[str, str], message: str) -> tuple[str | None, str]:
-    """The new commit, or why there is none."""
-    before = _head(apart)
+def _attempt(apart: Git, env: Mapping[str, str], message: str, before: str | None) -> tuple[str | None, str]:
+    """The new commit, or why there is none. What somebody else has committed meanwhile would be undone by it."""
+    if _head(apart) != before:
+        return None, "HEAD has moved meanwhile"
     said = _run(apart, env, ["commit", "--quiet", f"--message={message}"])
     after = _head(apart)
     if after is None or after == before:

@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from core.living import is_alive
@@ -180,6 +181,27 @@ def test_a_lock_of_somebody_else(ready: Autopilot) -> None:
     assert "index.lock" in done.stderr
     assert json.loads(done.stdout)["next"] == "stop"
     assert (ready.root / ".git" / "index.lock").exists()
+
+
+def test_a_commit_of_somebody_else_in_between(ready: Autopilot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stays: the task's files are staged anew, on top of it."""
+    stage = committing._stage
+
+    def staged(*arguments: Any) -> bool:
+        differs = stage(*arguments)
+        if not (ready.root / "other.txt").exists():
+            ready.write("other.txt", "theirs\n")
+            ready.project.git("add", "other.txt")
+            ready.project.git("commit", "-q", "-m", "other", "other.txt")
+        return differs
+
+    monkeypatch.setattr(committing, "_stage", staged)
+    monkeypatch.setattr(committing, "PAUSE", 0.0)
+    said: list[str] = []
+    committing.commit(str(ready.root), MESSAGE, ready.project.env, said.append)
+    assert said == ["HEAD has moved meanwhile", "Trying once more."]
+    assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
+    assert ready.project.git("log", "-1", "--skip=1", "--format=%s").strip() == "other"
 
 
 class TestALockAfterTheCommit:
