@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from itertools import groupby
@@ -189,66 +188,3 @@ def test_the_plugin_is_valid(claude_client: Client, version: tuple[int, ...]) ->
     strict = ["--strict"] if version >= (2, 1, 197) else []
     done = claude_client().command("plugin", "validate", *strict, str(ROOT))
     assert done.exit_code == 0, done.stdout + done.stderr
-
-
-def test_a_whole_plan(claude_client: Client, project: Project) -> None:
-    """From nothing to `complete`, one prompt for each step that a person starts; every state on the way."""
-    plan = Plan(project.path / ".taskie" / "plans" / "greeting")
-    client = claude_client(plugin=ROOT, timeout=120)
-    new = {"max_reviews": 8, "current_task": None, "phase": "new-plan", "phase_iteration": 0}
-    new.update({"next_phase": "plan-review", "review_model": "opus", "consecutive_clean": 0, "tdd": False})
-
-    def write(name: str, text: str) -> object:
-        return tool("Write", file_path=plan.path / name, content=text)
-
-    def rows(one: str) -> str:
-        return f"| Id | Status |\n|---|---|\n| 1 | {one} |\n"
-
-    fresh = ["phase_iteration=0", "review_model=opus", "consecutive_clean=0"]
-    review = {name: REVIEWS[name] for name in REVIEWS}
-    for name in REVIEWS:
-        client.agent(*reviews(plan, review[name], "PASS", "PASS"), when=ASKS[name])
-
-    client.agent(
-        write("plan.md", "# Greeting\n\n## Overview\n"),
-        write("state.json", json.dumps(new)),
-        "The plan is there.",
-        *fixes(plan, review["plan-review"], 1),
-        when="make a plan",
-    )
-    assert decisions(client.prompt("make a plan")) == ["block", None]
-    state = plan.state.read()
-    assert (state["phase"], state["next_phase"], state["consecutive_clean"]) == ("plan-review", "create-tasks", 2)
-
-    client.agent(
-        write("tasks.md", rows("pending")),
-        write("task-1.md", "# Task 1\n"),
-        state_set("phase=create-tasks", "next_phase=tasks-review", *fresh),
-        "The tasks are there.",
-        *fixes(plan, review["tasks-review"], 1),
-        when="make the tasks",
-    )
-    assert decisions(client.prompt("make the tasks")) == ["block", None]
-    state = plan.state.read()
-    assert (state["phase"], state["next_phase"], state["phase_iteration"]) == ("tasks-review", "complete-task", 2)
-
-    client.agent(
-        tool("Bash", command=f"sed -i s/pending/done/ {shlex.quote(str(plan.path / 'tasks.md'))}"),
-        state_set("phase=complete-task", "next_phase=code-review", "current_task=1", *fresh),
-        "The task is done.",
-        *fixes(plan, review["code-review"], 1),
-        when="do the task",
-    )
-    assert decisions(client.prompt("do the task")) == ["block", None]
-    state = plan.state.read()
-    assert (state["phase"], state["next_phase"], state["phase_iteration"]) == ("code-review", "all-code-review", 0)
-    assert (state["review_model"], state["consecutive_clean"]) == ("opus", 0)
-
-    client.agent("Going on.", *fixes(plan, review["all-code-review"], 1), when="look at everything")
-    assert decisions(client.prompt("look at everything")) == ["block", None]
-    state = plan.state.read()
-    assert (state["phase"], state["next_phase"]) == ("all-code-review", "complete")
-
-    client.agent(state_set("phase=complete", "next_phase=null"), "All done.", when="finish")
-    assert decisions(client.prompt("finish")) == [None]
-    assert (plan.state.read()["phase"], plan.state.read()["next_phase"]) == ("complete", None)
