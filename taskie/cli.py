@@ -8,19 +8,10 @@ import sys
 from typing import TYPE_CHECKING, Callable
 
 import taskie
+from taskie.errors import USAGE_ERROR, CommandError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-USAGE_ERROR = 2
-
-
-class CommandError(Exception):
-    """A command cannot do what was asked; the message says what to do. Exit 1, or 2 for wrong input."""
-
-    def __init__(self, message: str, code: int = 1) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 def main(argv: Sequence[str] | None = None) -> int:

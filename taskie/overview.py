@@ -9,7 +9,7 @@ import json
 import os
 
 from taskie import project, stop
-from taskie.cli import CommandError
+from taskie.errors import CommandError
 from taskie.plans import commands as plans
 
 PLANS = "taskie.plans"

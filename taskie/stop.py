@@ -36,7 +36,7 @@ def main(argv: Sequence[str] = ()) -> int:
         return _say(APPROVE)
     try:
         try:
-            event = _located(parse_event(read_stdin())).but(began=began)
+            event = _located(parse_event(read_stdin())).replace(began=began)
         except InputError as error:
             return _refuse(str(error), fail_open="--fail-open" in argv)
         return _say(decide(event, env, deadline))
@@ -75,7 +75,7 @@ def _located(event: Event) -> Event:
         if not event.stop_hook_active:
             raise InputError(f"Cannot change to project directory: {shown(cwd) or 'it is gone'}")
         cwd = _working_directory() or os.sep
-    return event.but(cwd=cwd)
+    return event.replace(cwd=cwd)
 
 
 def _working_directory() -> str:

@@ -38,22 +38,22 @@ class Value:
     def _names(cls) -> list[str]:
         return list(cls.__annotations__)
 
-    def _fields(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._names()}
 
-    def but(self: V, **changes: Any) -> V:
+    def replace(self: V, **changes: Any) -> V:
         """The same value with some fields changed."""
-        return type(self)(**{**self._fields(), **changes})
+        return type(self)(**{**self.as_dict(), **changes})
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen")
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._fields() == other._fields()
+        return type(other) is type(self) and self.as_dict() == other.as_dict()
 
     def __hash__(self) -> int:
-        return hash(tuple(self._fields().values()))
+        return hash(tuple(self.as_dict().values()))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self._fields().items())
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.as_dict().items())
         return f"{type(self).__name__}({shown})"

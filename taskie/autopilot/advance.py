@@ -59,7 +59,7 @@ def advance(
     state = states.need(root)
     check(loop.at_hand(state), event["step"])
     done = Done(event["step"], event["result"]) if again else _seen(root, state, event, env)
-    done = done.but(files=(*done.files, *files), notes=(*done.notes, *notes))
+    done = done.replace(files=(*done.files, *files), notes=(*done.notes, *notes))
 
     def change(now: State) -> loop.Answer:
         if now["loop"]["moves"] != state["loop"]["moves"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from taskie.cli import CommandError
+from taskie.errors import CommandError
 
 
 def add_commands(autopilot: argparse.ArgumentParser) -> None:

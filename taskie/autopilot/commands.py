@@ -13,7 +13,7 @@ from taskie.autopilot import advance, detect, loop
 from taskie.autopilot import state as states
 from taskie.autopilot.engine import place_of
 from taskie.autopilot.table import END, Refused
-from taskie.cli import CommandError
+from taskie.errors import CommandError
 from taskie.git import Git, GitError
 from taskie.protocol import parse_json, shown
 from taskie.store import Lock, StoreError

@@ -114,9 +114,9 @@ TABLE: dict[tuple[str, str], Row] = {
     ("code_quality", "approved"): Row(
         "commit", "both reviews approve: commit now, do not stop here", task={"reviewer": "approved"}
     ),
-    ("code_quality", "needs_refactor"): _again("tester", "refactor_loop", "the code needs refactoring", "council").but(
-        resume="code_quality"
-    ),
+    ("code_quality", "needs_refactor"): _again(
+        "tester", "refactor_loop", "the code needs refactoring", "council"
+    ).replace(resume="code_quality"),
     ("code_quality", "needs_discussion"): Row(
         "stop", "the reviewer wants a decision that only a person can take", to="human", task={"status": "blocked"}
     ),

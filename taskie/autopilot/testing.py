@@ -85,7 +85,7 @@ def run(argv: Sequence[str], *, cwd: str, root: str, env: Mapping[str, str], sec
         progress.clear()
         os.close(fd)
         _remove(told)
-    return _judged(outcome, account, took, seconds).but(log=log)
+    return _judged(outcome, account, took, seconds).replace(log=log)
 
 
 def _judged(outcome: agent.Outcome, account: _Account, took: float, seconds: float) -> Tested:

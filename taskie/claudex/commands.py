@@ -12,7 +12,7 @@ from taskie import project
 from taskie.claudex import MARKER, artefacts, detect, state, steps
 from taskie.claudex.state import Loop
 from taskie.claudex.texts import NOTHING
-from taskie.cli import USAGE_ERROR, CommandError
+from taskie.errors import USAGE_ERROR, CommandError
 from taskie.project import working_tree
 from taskie.protocol import shown
 from taskie.store import Lock, StoreError

@@ -22,7 +22,7 @@ def main() -> int:
     decision = APPROVE
     if not os.environ.get("TASKIE_HOOK_SKIP"):
         try:
-            event = parse_event(read_stdin()).but(began=began)
+            event = parse_event(read_stdin()).replace(began=began)
             codex = event.turn_id is not None
             decision = decide(event)
         except InputError as error:

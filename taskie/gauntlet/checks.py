@@ -73,14 +73,16 @@ class CheckRun:
         os.close(self._fd)
         self._forget()
         if ended.overtime:
-            result = result.but(status="unable", summary=f"{ended.problem}, which is all the time that the hook has")
+            result = result.replace(
+                status="unable", summary=f"{ended.problem}, which is all the time that the hook has"
+            )
         elif ended.unstarted or ended.exit_code in NOT_RUNNABLE:
             why = ended.unstarted or f"its program {NOT_RUNNABLE[ended.exit_code or 127]}"
-            result = result.but(status="unable", summary=f"{why}: {shown(' '.join(result.tail[-1:]), 200)}")
+            result = result.replace(status="unable", summary=f"{why}: {shown(' '.join(result.tail[-1:]), 200)}")
         elif ended.problem:
-            result = result.but(status="failed", summary=ended.problem)
+            result = result.replace(status="failed", summary=ended.problem)
         elif ended.exit_code:
-            result = result.but(status="failed", summary=_exit(ended.exit_code))
+            result = result.replace(status="failed", summary=_exit(ended.exit_code))
         self._done(result)
         return True
 

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from taskie import project
-from taskie.cli import CommandError
+from taskie.errors import CommandError
 from taskie.gauntlet import answers, changes, context, detect, logs
 from taskie.gauntlet.config import Config, load
 from taskie.gauntlet.documents import Invalid

@@ -82,4 +82,4 @@ def record(
     passed_tree = before.passed_tree if before.passed_tree == tree and status in PASSES else None
     if complete and status in PASSES:
         passed_tree = tree
-    return before.but(status=status, gates=gates, carried=carried, passed_tree=passed_tree)
+    return before.replace(status=status, gates=gates, carried=carried, passed_tree=passed_tree)

@@ -101,7 +101,7 @@ def load_settings(root: str) -> Config:
         source=document,
         **{key: top[key] for key in ("base_branch", "log_dir", "allow_parallel", "max_retries") if key in top},
     )
-    return config.but(problems=tuple(problems))
+    return config.replace(problems=tuple(problems))
 
 
 def load(root: str, settings: Config | None = None) -> Config:
@@ -128,9 +128,9 @@ def load(root: str, settings: Config | None = None) -> Config:
                 checks[name] = _check(name, document, problems)
             else:
                 reviews[name] = _review(name, document, problems)
-    config = config.but(checks=checks, reviews=reviews, digest=config.digest + _digest(documents))
+    config = config.replace(checks=checks, reviews=reviews, digest=config.digest + _digest(documents))
     _references(root, config, problems)
-    return config.but(problems=tuple(problems))
+    return config.replace(problems=tuple(problems))
 
 
 def _digest(documents: list[Document]) -> str:

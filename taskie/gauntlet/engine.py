@@ -99,7 +99,7 @@ def stop(turn: Turn, root: str, env: Mapping[str, str], deadline: float) -> RunR
 
     request = Request(root, env, until, reuse=True, fresh=not turn.active, seen=seen)
     result = execute_run(request, config)
-    return result.but(warnings=(*warnings, *result.warnings), progress=progress)
+    return result.replace(warnings=(*warnings, *result.warnings), progress=progress)
 
 
 def _progress(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from taskie.cli import CommandError
+from taskie.errors import CommandError
 from taskie.gauntlet import MARKER
 from taskie.setup import install as setup
 from taskie.setup import places

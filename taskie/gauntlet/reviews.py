@@ -149,7 +149,7 @@ class ReviewRun:
         if unknown and unknown[1] in _DROPPABLE and unknown[1] not in self._leave_out:
             self._leave_out.append(unknown[1])  # an older client: ask again without it
             return False
-        self._done(self._judged(ended, output, lines).but(seconds=ended.seconds))
+        self._done(self._judged(ended, output, lines).replace(seconds=ended.seconds))
         return True
 
     def _judged(self, ended: Ended, output: bytes, lines: tuple[str, ...]) -> GateResult:

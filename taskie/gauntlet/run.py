@@ -122,7 +122,9 @@ class _Run:
         )
         files = self.found.files
         if orphaned:
-            everything = changes.find(self.git, self.seen, self.base.but(since=self.git.empty_tree()), config.log_dir)
+            everything = changes.find(
+                self.git, self.seen, self.base.replace(since=self.git.empty_tree()), config.log_dir
+            )
             files = everything.files
         applicable = jobs(config, files, before.open_gates, request.env)
         gone = [key for key in before.open_gates if key not in {job.key for job in applicable}]
@@ -139,7 +141,7 @@ class _Run:
         # Another name for the same files clears no failure.
         kept = {key: before.gates[key] for key in before.open_gates} if before.tree == self.tree else {}
         status = "failed" if kept else None
-        before = before.but(status=status, tree=None, passed_tree=None, answers=None, gates=kept, carried={})
+        before = before.replace(status=status, tree=None, passed_tree=None, answers=None, gates=kept, carried={})
         self._save(before)
         return before
 
@@ -147,7 +149,7 @@ class _Run:
         if gone:
             gates = {key: gate for key, gate in before.gates.items() if key not in gone}
             logs.archive(self.log_dir)
-            self._save(before.but(status=None, gates=gates))
+            self._save(before.replace(status=None, gates=gates))
         if changed:
             return self._end("no_applicable_gates", "No applicable gates: none matches the changed files")
         return self._end("no_changes", f"No changes since {self.base.name}, so nothing was run")
@@ -253,16 +255,16 @@ class _Run:
             seen = self.git.snapshot()
             tree, commit = fingerprint(self.git, seen, self.config.log_dir, self.config.digest), seen.commit
         if any(result.log and not result.reused for result in results):  # at least one gate ran
-            after = after.but(
+            after = after.replace(
                 last_run_completed_at=state.now(),
                 branch=self.seen.branch,
                 commit=commit,
                 in_base=self.base.holds_head,
                 dirty=self.seen.dirty(),
             )
-            self._save(after.but(tree=tree, answers=answers.digest(self.log_dir)))
+            self._save(after.replace(tree=tree, answers=answers.digest(self.log_dir)))
         elif not self.console:
-            self._save(after.but(tree=tree))  # all of it was known already: only the whole is new
+            self._save(after.replace(tree=tree))  # all of it was known already: only the whole is new
         if self.console:
             self.console.say(f"Status: {SPOKEN[end.status]}")
             self.console.note(end.message)
@@ -271,10 +273,10 @@ class _Run:
             try:
                 logs.archive(self.log_dir)
             except Unable as error:
-                return result.but(warnings=(*result.warnings, str(error)))
+                return result.replace(warnings=(*result.warnings, str(error)))
             if result.console_log_path:
                 path = os.path.join(self.log_dir, logs.PREVIOUS, os.path.basename(result.console_log_path))
-                result = result.but(console_log_path=path)
+                result = result.replace(console_log_path=path)
         return result
 
     def _save(self, record: State) -> None:

@@ -97,5 +97,5 @@ def _objects(items: Any) -> list[dict[str, Any]]:
 
 
 def save(directory: str, state: State) -> None:
-    raw = {name: value for name, value in state._fields().items() if value not in (None, {}, ())}
+    raw = {name: value for name, value in state.as_dict().items() if value not in (None, {}, ())}
     replace(os.path.join(directory, STATE), (json.dumps(raw, indent=2) + "\n").encode())

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from taskie import config, project
-from taskie.cli import USAGE_ERROR, CommandError
+from taskie.errors import USAGE_ERROR, CommandError
 from taskie.plans import MARKER, detect, files, state, transitions
 from taskie.plans.phases import PHASES
 from taskie.protocol import parse_json, shown

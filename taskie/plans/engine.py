@@ -65,7 +65,7 @@ def on_stop(event: Event, turn: Turn, project: Project) -> Decision:
             warnings.append(str(error))
         else:
             if decision is not None:
-                return decision.but(warnings=tuple(warnings))
+                return decision.replace(warnings=tuple(warnings))
     return _validate(turn, plan, raw, warnings)
 
 
@@ -93,7 +93,7 @@ def _go_on(
         allowed = "letters, digits, '.', '_' and '-'"
         raise NoReview(f"Plan '{shown(plan.name)}' is not reviewed: rename its directory, using only {allowed}")
     decision = _review(project, plan, raw, current, due.review)
-    return decision.but(progress=due.evidence)
+    return decision.replace(progress=due.evidence)
 
 
 def _post_review_is_written(plan: Plan, current: PlanState) -> bool:

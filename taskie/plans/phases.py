@@ -172,7 +172,7 @@ PHASES: Mapping[str, Phase] = {
         "Task review", ("tasks-review", "complete-task", "complete-task-tdd"), ("tasks-review",)
     ),
     **dict.fromkeys(WORK, _IMPLEMENT),
-    "continue-task": _IMPLEMENT.but(next=("code-review", "all-code-review", "complete-task", "complete-task-tdd")),
+    "continue-task": _IMPLEMENT.replace(next=("code-review", "all-code-review", "complete-task", "complete-task-tdd")),
     "code-review": Phase(
         "Implementation",
         ("post-code-review", "complete-task", "complete-task-tdd", "all-code-review"),

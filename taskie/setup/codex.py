@@ -12,7 +12,7 @@ import os
 import re
 
 from taskie import project
-from taskie.cli import CommandError
+from taskie.errors import CommandError
 from taskie.protocol import shown
 from taskie.store import StoreError, read_regular, replace
 

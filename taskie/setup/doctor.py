@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from taskie.cli import CommandError
+from taskie.errors import CommandError
 from taskie.protocol import shown
 from taskie.setup import places, probes, settings
 from taskie.setup.probes import Facts, Source

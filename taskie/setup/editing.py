@@ -6,7 +6,7 @@ import os
 import stat
 from typing import Callable, Literal, Optional
 
-from taskie.cli import CommandError
+from taskie.errors import CommandError
 from taskie.protocol import shown
 from taskie.setup.places import BACKUP
 from taskie.setup.settings import Refused

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from taskie.cli import CommandError
+from taskie.errors import CommandError
 from taskie.protocol import shown
 from taskie.setup import codex, editing, places, settings
 from taskie.store import StoreError

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from taskie import project
-from taskie.cli import CommandError
+from taskie.errors import CommandError
 
 HOOK = os.path.join("hooks", "stop-hook.sh")
 BACKUP = ".taskie-backup"

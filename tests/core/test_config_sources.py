@@ -50,7 +50,7 @@ def sources(tmp_path: Path) -> Sources:
 @pytest.mark.parametrize("place", PLACES)
 def test_each_source_alone(sources: Sources, place: str) -> None:
     sources.set(place, "review", "max_reviews", 3)
-    assert sources.load() == DEFAULT.but(review_max_reviews=3)
+    assert sources.load() == DEFAULT.replace(review_max_reviews=3)
 
 
 @pytest.mark.parametrize("place", ["user", "pyproject", "project"])
@@ -62,16 +62,16 @@ def test_every_setting_in_every_file(
     path.write_text(f"[{'tool.taskie.' if place == 'pyproject' else ''}{section}]\n{key} = {written}\n")
     found = sources.load()
     if key == "command" and place != "user":
-        assert found.but(warnings=()) == DEFAULT
+        assert found.replace(warnings=()) == DEFAULT
     else:
-        assert found == DEFAULT.but(**{f"{section}_{key}": expected})
+        assert found == DEFAULT.replace(**{f"{section}_{key}": expected})
 
 
 @pytest.mark.parametrize(("weaker", "stronger"), list(itertools.combinations(PLACES, 2)))
 def test_precedence(sources: Sources, weaker: str, stronger: str) -> None:
     sources.set(weaker, "review", "max_reviews", 3)
     sources.set(stronger, "review", "max_reviews", 4)
-    assert sources.load() == DEFAULT.but(review_max_reviews=4)
+    assert sources.load() == DEFAULT.replace(review_max_reviews=4)
 
 
 def test_sources_add_up(sources: Sources) -> None:
@@ -79,7 +79,7 @@ def test_sources_add_up(sources: Sources) -> None:
     sources.set("pyproject", "review", "clean_required", 1)
     sources.set("project", "loop", "guard", "strict")
     sources.set("environment", "review", "timeout", 7)
-    assert sources.load() == DEFAULT.but(
+    assert sources.load() == DEFAULT.replace(
         review_max_reviews=3, review_clean_required=1, loop_guard="strict", review_timeout=7.0
     )
 
@@ -105,7 +105,7 @@ def test_a_project_cannot_choose_the_program(sources: Sources, place: str) -> No
 @pytest.mark.parametrize("place", ["user", "environment"])
 def test_a_user_can(sources: Sources, place: str) -> None:
     sources.set(place, "review", "command", "mine")
-    assert sources.load() == DEFAULT.but(review_command=("mine",))
+    assert sources.load() == DEFAULT.replace(review_command=("mine",))
 
 
 def test_xdg_directory(sources: Sources, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_file_that_is_no_toml(sources: Sources, place: str, content: bytes) -> N
     path.write_bytes(b"# tool.taskie\n" + content)
     sources.set("environment", "review", "max_reviews", 3)
     found = sources.load()
-    assert found.but(warnings=()) == DEFAULT.but(review_max_reviews=3)
+    assert found.replace(warnings=()) == DEFAULT.replace(review_max_reviews=3)
     (warning,) = found.warnings
     assert warning.startswith(f"{path}: is no valid TOML (")
     assert warning.endswith("; its settings are not used")
@@ -145,7 +145,7 @@ def test_file_that_cannot_be_read(sources: Sources, place: str) -> None:
     for make, why in ((os.mkfifo, "is not a regular file"), (os.mkdir, "is not a regular file"), (_huge, "is larger")):
         make(path)
         found = sources.load()
-        assert found.but(warnings=()) == DEFAULT
+        assert found.replace(warnings=()) == DEFAULT
         (warning,) = found.warnings
         assert warning.startswith(f"{path}: {path.name} {why}")
         if path.is_dir():
@@ -162,19 +162,19 @@ def _huge(path: Path) -> None:
 def test_link_is_followed(sources: Sources, tmp_path: Path) -> None:
     (tmp_path / "dotfiles.toml").write_text("[review]\nmax_reviews = 3\n")
     sources.user.symlink_to(tmp_path / "dotfiles.toml")
-    assert sources.load() == DEFAULT.but(review_max_reviews=3)
+    assert sources.load() == DEFAULT.replace(review_max_reviews=3)
 
 
 def test_endless_link(sources: Sources) -> None:
     sources.user.symlink_to(sources.user)
     found = sources.load()
-    assert found.but(warnings=()) == DEFAULT
+    assert found.replace(warnings=()) == DEFAULT
 
 
 def test_unknown_setting_is_named(sources: Sources) -> None:
     sources.set("project", "review", "max_review", 3)
     found = sources.load()
-    assert found.but(warnings=()) == DEFAULT
+    assert found.replace(warnings=()) == DEFAULT
     (warning,) = found.warnings
     assert "[review] has no setting 'max_review'" in warning
     assert "max_reviews" in warning
@@ -190,7 +190,7 @@ def test_sections_of_others_are_theirs(sources: Sources, section: str) -> None:
 def test_section_that_is_no_table(sources: Sources, written: str) -> None:
     sources.project.write_text(written)
     found = sources.load()
-    assert found.but(warnings=()) == DEFAULT
+    assert found.replace(warnings=()) == DEFAULT
     assert found.warnings == (f"{sources.project}: review must be a table; ignored",)
 
 
@@ -206,19 +206,19 @@ def test_pyproject_of_somebody_else_is_not_parsed(sources: Sources, monkeypatch:
 @pytest.mark.parametrize("written", ["tool.taskie = 1", "[tool]\n# tool.taskie\n", "tool = 1 # tool.taskie"])
 def test_pyproject_without_our_table(sources: Sources, written: str) -> None:
     sources.pyproject.write_text(written)
-    assert sources.load().but(warnings=()) == DEFAULT
+    assert sources.load().replace(warnings=()) == DEFAULT
 
 
 def test_tables_of_the_file_itself_do_not_count_in_pyproject(sources: Sources) -> None:
     sources.pyproject.write_text("[review]\nmax_reviews = 3\n[tool.taskie.loop]\nguard = 'strict'\n")
-    assert sources.load() == DEFAULT.but(loop_guard="strict")
+    assert sources.load() == DEFAULT.replace(loop_guard="strict")
 
 
 def test_no_parser(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "_toml_parser", lambda: None)
     sources.set("user", "review", "max_reviews", 3)
     found = sources.load()
-    assert found.but(warnings=()) == DEFAULT
+    assert found.replace(warnings=()) == DEFAULT
     assert found.warnings == (
         f"{sources.user}: reading TOML needs Python 3.11, or `pip install tomli`; its settings are not used",
     )

@@ -114,13 +114,13 @@ def test_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("section", "key", "written", "expected"), FROM_TOML)
 def test_setting_in_a_file(tmp_path: Path, section: str, key: str, written: str, expected: Any) -> None:
     env = user_config(tmp_path, f"[{section}]\n{key} = {written}\n")
-    assert load(str(tmp_path / "project"), env) == DEFAULT.but(**{f"{section}_{key}": expected})
+    assert load(str(tmp_path / "project"), env) == DEFAULT.replace(**{f"{section}_{key}": expected})
 
 
 @pytest.mark.parametrize(("name", "written", "expected"), FROM_ENVIRONMENT)
 def test_setting_in_the_environment(tmp_path: Path, name: str, written: str, expected: Any) -> None:
     env = {"HOME": str(tmp_path), f"TASKIE_{name}": written}
-    assert load(str(tmp_path), env) == DEFAULT.but(**{name.lower(): expected})
+    assert load(str(tmp_path), env) == DEFAULT.replace(**{name.lower(): expected})
 
 
 def test_every_setting_is_covered() -> None:
@@ -137,7 +137,7 @@ def test_every_setting_is_covered() -> None:
 def test_wrong_value_in_a_file(tmp_path: Path, section: str, key: str, written: str) -> None:
     env = user_config(tmp_path, f"[{section}]\n{key} = {written}\n")
     found = load(str(tmp_path / "project"), env)
-    assert found.but(warnings=()) == DEFAULT
+    assert found.replace(warnings=()) == DEFAULT
     (warning,) = found.warnings
     path = os.path.join(tmp_path, ".config", "taskie", "config.toml")  # noqa: PTH118 - as the hook builds it
     assert warning.startswith(f"{path}: {section}.{key} must be ")
@@ -150,7 +150,7 @@ def test_wrong_value_in_a_file(tmp_path: Path, section: str, key: str, written: 
 )
 def test_wrong_value_in_the_environment(tmp_path: Path, name: str, written: str) -> None:
     found = load(str(tmp_path), {"HOME": str(tmp_path), f"TASKIE_{name}": written})
-    assert found.but(warnings=()) == DEFAULT
+    assert found.replace(warnings=()) == DEFAULT
     (warning,) = found.warnings
     assert warning.startswith(f"TASKIE_{name} must be ")
     assert len(warning) < 120
@@ -164,7 +164,7 @@ def test_empty_variable_is_none(tmp_path: Path) -> None:
 def test_wrong_values_do_not_hide_good_ones(tmp_path: Path) -> None:
     env = user_config(tmp_path, '[review]\nmax_reviews = "x"\ntimeout = 5\n[loop]\nguard = "strict"\n')
     found = load(str(tmp_path / "project"), {**env, "TASKIE_REVIEW_HOOKS": "on"})
-    assert found.but(warnings=()) == DEFAULT.but(review_timeout=5.0, loop_guard="strict")
+    assert found.replace(warnings=()) == DEFAULT.replace(review_timeout=5.0, loop_guard="strict")
     assert len(found.warnings) == 2
 
 

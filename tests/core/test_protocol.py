@@ -69,7 +69,7 @@ def test_merge_loses_nothing() -> None:
         )
     ]
     for first, second in itertools.product(choices, choices):
-        both = merge(first, second.but(reason=second.reason and "r2", message=second.message and "m2"))
+        both = merge(first, second.replace(reason=second.reason and "r2", message=second.message and "m2"))
         assert both.reason == (first.reason if first.reason is not None else second.reason and "r2")
         assert (both.message or "").split("\n") == [
             *([first.message] if first.message else []),

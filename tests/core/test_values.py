@@ -53,12 +53,12 @@ def test_equality() -> None:
     assert len({Point(1), Point(1), Point(2)}) == 2
 
 
-def test_but() -> None:
+def test_replace() -> None:
     point = Point(1, 2)
-    assert point.but(y=3) == Point(1, 3)
+    assert point.replace(y=3) == Point(1, 3)
     assert point == Point(1, 2)
     with pytest.raises(TypeError):
-        point.but(z=1)
+        point.replace(z=1)
 
 
 def test_repr() -> None:

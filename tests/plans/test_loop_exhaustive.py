@@ -36,7 +36,7 @@ def stop(world: World, *, clean: bool, tasks_remain: bool, strict: bool) -> tupl
         done = loop.skip(state, due.review, tasks_remain, config)
     else:
         done = loop.conclude(state, due.review, clean, tasks_remain, config)
-    after = state.but(**done.changes)
+    after = state.replace(**done.changes)
     assert after.phase in PHASES
     assert after.next_phase in PHASES
     if done.blocks:
@@ -51,7 +51,7 @@ def moves(world: World) -> list[World]:
     possible = [world]
     owed = POST_REVIEWS.get(state.next_phase or "")
     if owed:
-        told = state.but(phase=owed.post, next_phase=owed.phase)
+        told = state.replace(phase=owed.post, next_phase=owed.phase)
         possible += [
             world._replace(post_written=True, fresh=True),
             world._replace(state=told, fresh=True),
@@ -120,7 +120,7 @@ def test_the_loop_goes_on_within_one_turn_until_two_reviews_are_clean(phase: str
 @pytest.mark.parametrize("tdd", [False, True])
 @pytest.mark.parametrize(("remain", "expected"), [(True, "complete-task"), (False, "all-code-review")])
 def test_a_passed_code_review_leads_on(tdd: bool, remain: bool, expected: str) -> None:
-    state = start("code-review", 8).state.but(consecutive_clean=1, phase_iteration=4, tdd=tdd)
+    state = start("code-review", 8).state.replace(consecutive_clean=1, phase_iteration=4, tdd=tdd)
     done = loop.conclude(state, REVIEWS["code-review"], True, remain, Config())
     assert done.changes["next_phase"] == (f"{expected}-tdd" if tdd and remain else expected)
     fresh = {"phase_iteration": 0, "review_model": "opus", "consecutive_clean": 0}

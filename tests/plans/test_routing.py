@@ -23,7 +23,7 @@ HALF_DONE = "# Task\n\n### Subtask 1\n- **Status**: done\n\n### Subtask 2\n- **S
 
 def state(phase: str | None, next_phase: str | None, task: str | None = None, **fields: object) -> PlanState:
     blank = PlanState(8, task, phase, 1, next_phase, "opus", 0, False)
-    return blank.but(**fields)
+    return blank.replace(**fields)
 
 
 def table(**statuses: str) -> str:
@@ -34,7 +34,7 @@ def table(**statuses: str) -> str:
 def found(at: PlanState | None, **read: object) -> Found:
     """A plan with everything in place, but for what is given."""
     whole = Found(at, plan_text=PLAN, tasks_text=table(t1="done", t2="done"), task_text=DONE)
-    return whole.but(**read)
+    return whole.replace(**read)
 
 
 def answer(step: Step) -> tuple[str, str | None]:
@@ -386,7 +386,7 @@ WHATEVER_LIES_THERE = [
 @pytest.mark.parametrize("phase", PHASES)
 def test_every_state_has_an_answer(phase: str, next_phase: str | None) -> None:
     for there, task, maximum in product(WHATEVER_LIES_THERE, (None, "t1", "t9"), (0, 1)):
-        step = route(there.but(state=state(phase, next_phase, task, max_reviews=maximum)))
+        step = route(there.replace(state=state(phase, next_phase, task, max_reviews=maximum)))
         assert step.action in PHASES or step.action in NO_ACTION
         assert step.action not in REVIEWS  # the hook's work, never the agent's
         assert step.why

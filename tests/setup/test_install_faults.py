@@ -15,7 +15,7 @@ from faults.snapshot import written
 from pytest_taskie import Project
 from setup.conftest import Ran, Taskie
 from taskie import store
-from taskie.cli import CommandError
+from taskie.errors import CommandError
 from taskie.setup import editing
 from taskie.setup import install as command
 
