@@ -18,17 +18,13 @@ def start() -> int:
         print('{"systemMessage": "Taskie needs Python 3.9 or newer; set TASKIE_PYTHON.", "suppressOutput": true}')
         return 0
     package = os.path.join(home, "taskie")
-    compiled = os.path.join(package, "__pycache__", "stop.%s.pyc" % sys.implementation.cache_tag)
+    compiled = os.path.join(package, "__pycache__", "hook.%s.pyc" % sys.implementation.cache_tag)
     if not os.path.exists(compiled) and not os.access(package, os.W_OK):
         # Compiling everything again at each stop would cost more than all the rest.
         cache = os.environ.get("CLAUDE_PLUGIN_DATA") or os.path.join(os.path.expanduser("~"), ".cache", "taskie")
         sys.pycache_prefix = os.path.join(cache, "pycache")
     sys.path.insert(0, home)
-    if sys.argv[1:] == ["--pre-tool-use"]:
-        from taskie.autopilot import tool_use
-
-        return tool_use.main()
-    from taskie.stop import main
+    from taskie.hook import main
 
     return main(sys.argv[1:])
 

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from taskie.protocol import parse_json
+from taskie.protocol import BUDGET, parse_json
 from taskie.store import StoreError, read_regular
 from taskie.values import Value
 
@@ -23,7 +23,7 @@ class Config(Value):
     review_models: tuple[str, ...] = ("opus", "sonnet")
     review_clean_required: int = 2
     review_max_reviews: int = 8
-    review_timeout: float = 570.0
+    review_timeout: float = BUDGET
     review_permissions: str = "skip"
     review_max_turns: int | None = None
     review_hooks: str = "off"

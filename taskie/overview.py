@@ -1,47 +1,67 @@
-"""`taskie status`: where every engine in this project stands. What each says is its own."""
+"""`taskie status`: where the engines in this project stand. What each has to say is its own; only this prints it."""
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import io
 import json
 import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
 
-from taskie import project, stop
+from taskie import engines, project, tables
+from taskie.engine import Status, Table
 from taskie.errors import CommandError
-from taskie.plans import commands as plans
+from taskie.hook import report
 
-PLANS = "taskie.plans"
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAIN = "plans"  # always shown, and first; the others where they apply
 
 
 def main(*, as_json: bool) -> int:
-    """The plans first, then every other engine that applies here."""
-    where = project.places(os.getcwd(), os.environ)
-    others = [name for name in stop.ENGINES if name != PLANS and importlib.import_module(name).detect(where)]
+    """Every engine that applies here."""
+    cwd = project.here()
+    places = project.places(cwd, os.environ)
+    applying = [name for name in engines.ENGINES if _applies(name, places)]
+    others = [name for name in applying if name != MAIN]
+    shown = others if MAIN not in applying and others and not as_json else [MAIN, *others]
+    statuses = {name: _status(name, cwd) for name in shown}
     if as_json:
-        told = json.loads(_said(PLANS, as_json=True))
-        print(
-            json.dumps({**told, **{_title(name): json.loads(_said(name, as_json=True)) for name in others}}, indent=2)
-        )
-        return 0
-    if not others:
-        return plans.status(as_json=False)
-    shown = [*([PLANS] if importlib.import_module(PLANS).detect(where) else []), *others]
-    print("\n".join(f"{_title(name).upper()}\n{_said(name, as_json=False)}" for name in shown), end="")
+        print(json.dumps({**statuses.pop(MAIN).data, **{name: s.data for name, s in statuses.items()}}, indent=2))
+    elif not others:
+        print("\n".join(_lines(statuses[MAIN].text)))
+    else:
+        parts = [[name.upper(), *_lines(status.text), ""] for name, status in statuses.items()]
+        print("\n".join(line for part in parts for line in part).rstrip())
     return 0
 
 
-def _title(engine: str) -> str:
-    return engine.rpartition(".")[2]
+def of_engine(engine: str, *, as_json: bool) -> int:
+    """One engine alone."""
+    status = engines.load(engine).status(project.here(), os.environ)
+    print(json.dumps(status.data, indent=2) if as_json else "\n".join(_lines(status.text)))
+    return 0
 
 
-def _said(engine: str, *, as_json: bool) -> str:
-    """What the engine's own status command prints; what it cannot say, it says why."""
-    output = io.StringIO()
+def _applies(name: str, places: list[str]) -> bool:
     try:
-        with contextlib.redirect_stdout(output):
-            importlib.import_module(f"{engine}.commands").status(as_json=as_json)
+        return engines.load(name).detect(places) is not None
+    except Exception:
+        return True  # its status says what is wrong
+
+
+def _status(name: str, cwd: str) -> Status:
+    """Where the engine stands, or why that cannot be said."""
+    try:
+        return engines.load(name).status(cwd, os.environ)
     except CommandError as error:
-        return json.dumps({"problem": str(error)}) if as_json else f"{error}\n"
-    return output.getvalue()
+        problem = str(error)
+    except Exception as error:
+        problem = report(error, os.environ, f"The engine {name}")
+    return Status({"problem": problem}, (problem,))
+
+
+def _lines(text: Sequence[str | Table]) -> list[str]:
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return [line for item in text for line in (tables.lines(item, width) if isinstance(item, Table) else [item])]

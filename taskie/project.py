@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from taskie.errors import CommandError
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class Project(Value):
+class Context(Value):
     """Where an engine works: its root, the agent's directory, its settings, and until when (monotonic)."""
 
     root: str
@@ -25,28 +26,33 @@ class Project(Value):
     deadline: float
 
 
+def here() -> str:
+    """The working directory, which may have been removed under us."""
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise CommandError(f"the current directory is gone ({error.strerror}): change into the repository") from None
+
+
 def plugin_root() -> str:
     """The directory that holds `hooks/`, `actions/` and `ground-rules.md`: inside the wheel, or the checkout."""
     packed = os.path.join(_HERE, "_plugin")
     return packed if os.path.isdir(packed) else os.path.dirname(_HERE)
 
 
-def places(cwd: str, env: Mapping[str, str]) -> list[str]:
+def places(cwd: str, env: Mapping[str, str], file: object = None) -> list[str]:
     """Directories in which an engine looks for its marker, nearest first, as physical paths.
 
     `cwd` follows the agent's own `cd`, so the search goes up to the repository's root. Outside a repository
     there is no root to stop at, so it stays where it is. `CLAUDE_PROJECT_DIR` is where the client was started.
+    `file` is what a tool is about to change: its own repository comes first.
     """
     here = os.path.realpath(cwd)
-    upwards = [here]
-    at = here
-    while not os.path.lexists(os.path.join(at, ".git")):
-        parent = os.path.dirname(at)
-        if parent == at:
-            upwards = [here]
-            break
-        upwards.append(parent)
-        at = parent
+    tree = working_tree(here)
+    upwards = above(here, tree) if tree else [here]
+    if isinstance(file, str) and "\0" not in file:
+        target = os.path.dirname(os.path.realpath(os.path.join(here, file)))
+        upwards = list(dict.fromkeys([*above(target, working_tree(target)), *upwards]))
     started = env.get("CLAUDE_PROJECT_DIR")
     if started and os.path.isabs(started):
         started = os.path.realpath(started)
@@ -55,8 +61,16 @@ def places(cwd: str, env: Mapping[str, str]) -> list[str]:
     return upwards
 
 
+def above(path: str, root: str | None) -> list[str]:
+    """A directory and those above it, up to a root that it lies in; none without a root."""
+    found = [path] if root else []
+    while root and found[-1] != root:
+        found.append(os.path.dirname(found[-1]))
+    return found
+
+
 def working_tree(path: str) -> str | None:
-    """The repository or git worktree that a directory is in: none gets what belongs to another."""
+    """The root of the repository, or of the git worktree, that a directory is in. Each has its own loops."""
     at = os.path.realpath(path)
     while not os.path.lexists(os.path.join(at, ".git")):
         parent = os.path.dirname(at)

@@ -14,10 +14,12 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 MAX_INPUT = 64 * 1024 * 1024
 PATIENCE = 5.0
+BUDGET = 570.0  # seconds for one stop: past the client's 600 it would be allowed without a word
 
 
 class InputError(Exception):
@@ -27,8 +29,8 @@ class InputError(Exception):
 class Event(Value):
     """One hook event. `cwd` is where the agent is now, which need not be where the client was started.
 
-    `bare`: it says nothing of `stop_hook_active`, so a script sent it, no client. `began`: when the hook's process
-    started, in nanoseconds of the wall clock; 0 if nobody knows.
+    `bare`: it does not mention `stop_hook_active`, so it comes from a script rather than a client. `began`: when the
+    hook's process started, in nanoseconds of the wall clock; 0 if unknown. `fields`: everything the client sent.
     """
 
     cwd: str
@@ -37,41 +39,69 @@ class Event(Value):
     turn_id: str | None = None
     bare: bool = False
     began: int = 0
+    name: str = "Stop"
+    fields: Mapping[str, Any] = {}
+
+    @property
+    def tool_name(self) -> str | None:
+        """The tool that is about to be used, or was, in a tool's event."""
+        return _text(self.fields.get("tool_name"))
+
+    @property
+    def tool_input(self) -> Mapping[str, Any]:
+        """What the tool is given; empty where the event has none."""
+        given = self.fields.get("tool_input")
+        return given if isinstance(given, dict) else {}
 
 
 class Decision(Value):
-    """What an engine says. No `reason`: the stop is allowed. Messages are for the person, never for the model."""
+    """The answer to an event. No `reason`: the stop, or the tool, is allowed. With one: the model is told why not.
+
+    `message` and `warnings` are for the person, never for the model. `progress`: something has changed since the last
+    block of this turn. `details`: what an engine's own dialect needs beside.
+    """
 
     reason: str | None = None
     message: str | None = None
     warnings: tuple[str, ...] = ()
     progress: bool = False
-
-    def render(self) -> str:
-        """One line that both clients accept: a field of the wrong type, or one more, would lose the block."""
-        out: dict[str, object] = {}
-        if self.reason is not None:
-            out["decision"] = "block"
-            out["reason"] = speakable(self.reason) or "Blocked."
-        told = [text for text in (self.message, *self.warnings) if text]
-        if told:
-            out["systemMessage"] = speakable("\n".join(told))
-        if self.reason is None:
-            out["suppressOutput"] = True
-        return json.dumps(out)
+    details: object = None
 
 
 APPROVE = Decision()
 
 
+def render(decision: Decision, event: str = "Stop") -> str:
+    """One line that both clients accept: a field of the wrong type, or one more, would lose the block.
+
+    Before a tool there may be nothing to say, and silence allows it: then the line is empty.
+    """
+    out: dict[str, object] = {}
+    if decision.reason is not None:
+        reason = speakable(decision.reason) or "Blocked."
+        if event == "PreToolUse":
+            denial = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+            out["hookSpecificOutput"] = {"hookEventName": event, **denial}  # without its name the client ignores it
+        else:
+            out["decision"] = "block"
+            out["reason"] = reason
+    messages = [text for text in (decision.message, *decision.warnings) if text]
+    if messages:
+        out["systemMessage"] = speakable("\n".join(messages))
+    if event != "PreToolUse" and decision.reason is None:
+        out["suppressOutput"] = True
+    return json.dumps(out) if out else ""
+
+
 def merge(first: Decision, second: Decision) -> Decision:
-    """Both said, nothing lost; the first block is the one."""
-    told = [text for text in (first.message, second.message) if text]
+    """Both answers in one, nothing lost; the first block is the one that counts."""
+    messages = [text for text in (first.message, second.message) if text]
     return Decision(
         reason=first.reason if first.reason is not None else second.reason,
-        message="\n".join(told) or None,
+        message="\n".join(messages) or None,
         warnings=first.warnings + second.warnings,
         progress=first.progress or second.progress,
+        details=first.details or second.details,
     )
 
 
@@ -87,7 +117,7 @@ def shown(name: str, limit: int = 120) -> str:
 
 
 def parse_json(data: bytes | str) -> Any:
-    """Strict JSON: `NaN`, deep nesting and bytes that are no UTF-8 are ValueErrors like any other."""
+    """Strict JSON: `NaN`, deep nesting and bytes that are not UTF-8 are ValueErrors like any other."""
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
         return json.loads(text, parse_constant=_refuse_constant)
@@ -96,7 +126,7 @@ def parse_json(data: bytes | str) -> Any:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def write(fd: int, text: str) -> None:
@@ -159,6 +189,8 @@ def parse_event(data: bytes) -> Event:
         session_id=_text(raw.get("session_id")),
         turn_id=_text(raw.get("turn_id")),
         bare="stop_hook_active" not in raw,
+        name=_text(raw.get("hook_event_name")) or "Stop",
+        fields=raw,
     )
 
 

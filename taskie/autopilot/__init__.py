@@ -6,10 +6,45 @@ Light, because the hook asks every engine whether it applies: the work is in `en
 from __future__ import annotations
 
 from taskie.project import find
+from taskie.protocol import render as render
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from taskie.engine import Status
+    from taskie.guard import Turn
+    from taskie.project import Context
+    from taskie.protocol import Decision, Event
 
 MARKER = "autopilot-state.json"
+EVENTS = {"PreToolUse": "Edit|Write|MultiEdit", "Stop": ""}
+SUMMARY = "the tasks of a spec, one after another, each through gates that are code"
 
 
 def detect(places: list[str]) -> str | None:
     """The nearest of these directories that holds a state."""
     return find(MARKER, places)
+
+
+def on_event(event: Event, turn: Turn, context: Context) -> Decision:
+    if event.name == "PreToolUse":
+        from taskie.autopilot.tool_use import on_tool
+
+        return on_tool(event, context)
+    from taskie.autopilot.engine import on_stop
+
+    return on_stop(event, turn, context)
+
+
+def status(cwd: str, env: Mapping[str, str]) -> Status:
+    from taskie.autopilot.commands import status
+
+    return status(cwd, env)
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from taskie.autopilot.arguments import add_commands
+
+    add_commands(commands)

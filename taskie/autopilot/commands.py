@@ -9,17 +9,20 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from taskie import project
-from taskie.autopilot import advance, detect, loop
+from taskie.autopilot import advance as advancing
+from taskie.autopilot import detect, loop
 from taskie.autopilot import state as states
 from taskie.autopilot.engine import place_of
 from taskie.autopilot.table import END, Refused
+from taskie.engine import Status, Table
 from taskie.errors import CommandError
 from taskie.git import Git, GitError
+from taskie.project import here
 from taskie.protocol import parse_json, shown
 from taskie.store import Lock, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from taskie.autopilot.state import State
 
@@ -31,14 +34,6 @@ NOTHING_PLANNED: dict[str, Any] = {
     "step": None,
     "counters": {},
 }
-
-
-def here() -> str:
-    """The current directory; somebody may have removed it under us."""
-    try:
-        return os.getcwd()
-    except OSError:
-        raise CommandError("the current directory is gone: change into the repository") from None
 
 
 def tree() -> str:
@@ -68,7 +63,7 @@ def attempt(do: Callable[[], Any]) -> Any:
 
 
 def answer(do: Callable[[], dict[str, Any]]) -> int:
-    """A step of the loop: print what comes next."""
+    """A step of the loop: print what comes next, which is a JSON object whether `--json` asks for it or not."""
     print(json.dumps(attempt(do)))
     return 0
 
@@ -96,26 +91,27 @@ def init(spec_id: str, spec_path: str, *, force: bool) -> int:
     return 0
 
 
-def plan(text: str, *, force: bool) -> int:
+def plan(tasks: str, *, force: bool) -> int:
     """Set the tasks."""
     place = root()
 
     def do() -> list[tuple[int | str, str]]:
         states.need(place)
-        tasks = _tasks(text)
+        planned = _tasks(tasks)
         base = _head(place)
 
         def change(state: State) -> None:
             begun = any(task["status"] != "pending" for task in state["tasks"])
             if begun and not force:
                 raise Refused("a task has been begun already; --force plans anew and forgets it")
-            loop.plan(state, tasks, base)
+            loop.plan(state, planned, base)
 
-        states.edit(place, change, lambda state: advance.keep_spec(place, state, warn))
-        return tasks
+        states.edit(place, change, lambda state: advancing.keep_spec(place, state, warn))
+        return planned
 
-    tasks = attempt(do)
-    print(f"{len(tasks)} task{'s' if len(tasks) > 1 else ''} planned. Next: coder, for task {shown(str(tasks[0][0]))}.")
+    planned = attempt(do)
+    count = f"{len(planned)} task{'s' if len(planned) > 1 else ''}"
+    print(f"{count} planned. Next: coder, for task {shown(str(planned[0][0]))}.")
     return 0
 
 
@@ -123,7 +119,7 @@ def _tasks(text: str) -> list[tuple[int | str, str]]:
     try:
         given = parse_json(text)
     except ValueError as error:
-        raise Refused(f"the tasks are no JSON ({error})") from None
+        raise Refused(f"the tasks are not JSON ({error})") from None
     if not isinstance(given, list) or not given:
         raise Refused('there are no tasks: a plan is a JSON list such as [{"id": 1, "name": "a"}]')
     tasks = []
@@ -142,30 +138,30 @@ def _tasks(text: str) -> list[tuple[int | str, str]]:
 def _head(place: str) -> str | None:
     """Where the branch is now: a task's commit must be newer."""
     try:
-        said = Git(place, os.environ, time.monotonic() + advance.GIT_SECONDS)("rev-parse", "--verify", "-q", "HEAD")
+        said = Git(place, os.environ, time.monotonic() + advancing.GIT_SECONDS)("rev-parse", "--verify", "-q", "HEAD")
     except GitError:
         return None
     return said.decode().strip()
 
 
-def update(number: str, field: str, value: str) -> int:
+def update(task: str, field: str, value: str) -> int:
     """Change one field of one task. Opens no gate: those are judged by the step."""
     place = root()
     wanted = _value(field, value)
 
     def change(state: State) -> loop.Answer | None:
-        task = states.find_task(state, number)
-        if task is None:
+        found = states.find_task(state, task)
+        if found is None:
             known = ", ".join(shown(str(each["id"])) for each in state["tasks"][:20]) or "none"
-            raise Refused(f"there is no task {shown(number)}; there are: {known}")
-        task[field] = wanted
-        return loop.finish_by_hand(state, task) if (field, wanted) == ("status", "done") else None
+            raise Refused(f"there is no task {shown(task)}; there are: {known}")
+        found[field] = wanted
+        return loop.finish_by_hand(state, found) if (field, wanted) == ("status", "done") else None
 
     def do() -> loop.Answer | None:
-        return states.edit(place, change, lambda state: advance.keep_spec(place, state, warn))
+        return states.edit(place, change, lambda state: advancing.keep_spec(place, state, warn))
 
     moved = attempt(do)
-    print(f"Task {shown(number)}: {field} = {value}." + (f" Next: {moved.next}, {moved.why}." if moved else ""))
+    print(f"Task {shown(task)}: {field} = {value}." + (f" Next: {moved.next}, {moved.why}." if moved else ""))
     return 0
 
 
@@ -175,28 +171,23 @@ def _value(field: str, value: str) -> str | None:
             raise CommandError(f"commit is null or a commit's hash, not {shown(value)!r}")
         return None if value == "null" else value
     if field not in states.VALUES:
-        raise CommandError(f"{shown(field)!r} is no field of a task; there are {', '.join(states.FIELDS)}")
+        raise CommandError(f"a task has no field {shown(field)!r}; it has {', '.join(states.FIELDS)}")
     if value not in states.VALUES[field]:
         raise CommandError(f"{field} is one of {', '.join(states.VALUES[field])}, not {shown(value)!r}")
     return value
 
 
-def status(*, as_json: bool) -> int:
+def status(cwd: str, env: Mapping[str, str]) -> Status:
     """Where the loop stands. Without a usable state a program is told that nothing needs to be planned."""
     place = root()
     try:
         state = states.load(place)
-        problem = "" if state else f"There is no autopilot-state.json in {place}."
+        problem = f"There is no autopilot-state.json in {place}."
     except StoreError as error:
         state, problem = None, str(error)
-    if as_json:
-        print(json.dumps(_summary(place, state) if state else NOTHING_PLANNED, indent=2))
-        return 0
     if state is None:
-        print(problem)
-        return 0
-    _print_state(place, state)
-    return 0
+        return Status(NOTHING_PLANNED, [problem])
+    return Status(_summary(place, state), _described(place, state))
 
 
 def _summary(place: str, state: State) -> dict[str, Any]:
@@ -209,50 +200,46 @@ def _summary(place: str, state: State) -> dict[str, Any]:
         "step": state["step"],
         "counters": state["counters"],
     }
-    return {**told, **(advance.finish(place, os.environ) if state["step"] == END else {})}
+    return {**told, **(advancing.finish(place, os.environ) if state["step"] == END else {})}
 
 
-def _print_state(place: str, state: State) -> None:
-    print(f"Spec {shown(state['spec_id'])}: {shown(state['spec_path'])}")
+def _described(place: str, state: State) -> list[str | Table]:
+    spec = f"Spec {shown(state['spec_id'])}: {shown(state['spec_path'])}"
     if not state["plan_exists"]:
-        print("There is no plan yet, so nothing under src/ may be edited.")
-        return
+        return [spec, "There is no plan yet, so nothing under src/ may be edited."]
     rows = [["", "TASK", *(field.upper() for field in states.FIELDS), "NAME"]]
     for task in state["tasks"]:
         fields = [str(task[field] or "-")[:20] for field in states.FIELDS]
         fields[4] = fields[4][:8]
         here = "*" if task["id"] == state["current_task"] else ""
         rows.append([here, shown(str(task["id"]), 12), *fields, shown(task["name"], 40)])
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
     used = [f"{name} {count}" for name, count in state["counters"].items() if count]
-    print(f"{place_of(state)}, step {state['step']}" + (f" ({', '.join(used)})" if used else ""))
+    now = f"{place_of(state)}, step {state['step']}" + (f" ({', '.join(used)})" if used else "")
+    text: list[str | Table] = [spec, Table(rows), now]
     if state["step"] == END:
-        found = advance.finish(place, os.environ)
+        found = advancing.finish(place, os.environ)
         commits = ", ".join(str(each["hash"])[:8] for each in found["commits"])
-        print(f"Branch {shown(found['branch'] or 'none')}, commits: {commits or 'none'}")
-    for warning in state["loop"]["warnings"]:
-        print(f"warning: {shown(str(warning), 200)}")
+        text.append(f"Branch {shown(found['branch'] or 'none')}, commits: {commits or 'none'}")
+    return text + [f"warning: {shown(str(warning), 200)}" for warning in state["loop"]["warnings"]]
 
 
-def step(text: str) -> int:
-    return answer(lambda: advance.advance(root(), advance.parse(text), os.environ, warn))
+def advance(event: str, *, as_json: bool = False) -> int:
+    return answer(lambda: advancing.advance(root(), advancing.parse(event), os.environ, warn))
 
 
-def commit(message: str) -> int:
+def commit(message: str, *, as_json: bool = False) -> int:
     from taskie.autopilot import committing
 
     return answer(lambda: committing.commit(root(), message, os.environ, warn))
 
 
-def verify(wait: float) -> int:
+def verify(wait: float, *, as_json: bool = False) -> int:
     from taskie.autopilot import local_verify
 
     return answer(lambda: local_verify.verify(root(), os.environ, warn, wait))
 
 
-def regression(command: Sequence[str]) -> int:
+def regression(command: Sequence[str], *, as_json: bool = False) -> int:
     from taskie.autopilot import regression as capturing
 
     return answer(lambda: capturing.capture(root(), command, os.environ, warn))
@@ -273,14 +260,14 @@ def blueprint(spec: str, directory: str | None) -> int:
     return drawing.main(tree(), os.path.join(at, spec), directory and os.path.join(at, directory))
 
 
-def test(command: Sequence[str], seconds: float, *, as_json: bool) -> int:
+def test(command: Sequence[str], timeout: float, *, as_json: bool) -> int:
     """Run the tests; until the step is done, remember what they said."""
     from taskie.autopilot import testing
 
     if not command:
         raise CommandError("say what to run: taskie autopilot test -- pytest -q", 2)
     place = root()
-    tested = attempt(lambda: testing.run(command, cwd=here(), root=place, env=os.environ, seconds=seconds))
+    tested = attempt(lambda: testing.run(command, cwd=here(), root=place, env=os.environ, seconds=timeout))
 
     def remember(state: State) -> None:
         state["loop"]["tested"] = {"passed": tested.passed, "failing": list(tested.failing[:1000])}

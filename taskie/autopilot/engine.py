@@ -13,17 +13,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from taskie.autopilot.state import State
     from taskie.guard import Turn
-    from taskie.project import Project
+    from taskie.project import Context
     from taskie.protocol import Event
 
 
-def on_stop(event: Event, turn: Turn, project: Project) -> Decision:
+def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     """Block with the next step, unless nothing has moved since the last block of this turn."""
-    here = working_tree(project.cwd)
-    if here is not None and here != working_tree(project.root):
+    here = working_tree(context.cwd)
+    if here is not None and here != working_tree(context.root):
         return APPROVE  # another worktree's loop
     try:
-        state = states.load(project.root)
+        state = states.load(context.root)
         if state is None or not state["plan_exists"] or state["step"] is None:
             return APPROVE
         if state["step"] in (*HALTS, END):
@@ -37,7 +37,7 @@ def on_stop(event: Event, turn: Turn, project: Project) -> Decision:
             )
         if progress:
             # Before the block: what cannot be remembered would be told for ever.
-            states.edit(project.root, lambda now: now["loop"].update(told=moves))
+            states.edit(context.root, lambda now: now["loop"].update(told=moves))
     except StoreError as error:
         return Decision(message=f"Autopilot: {error}")
     files = [shown(file) for file in state["files_changed"]]

@@ -2,55 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from taskie import project
-from taskie.autopilot import MARKER, state
-from taskie.protocol import parse_json, read_stdin, shown, speakable, write
+from taskie.autopilot import EVENTS, MARKER, state
+from taskie.protocol import Decision
 from taskie.store import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-TOOLS = ("Edit", "Write", "MultiEdit")
+    from taskie.project import Context
+    from taskie.protocol import Event
+
+TOOLS = EVENTS["PreToolUse"].split("|")
 CODE = "src"
 CAPTURED = os.path.join("tests", "regression")
 
 
-def main() -> int:
-    """Read the event on stdin, print a denial or nothing. Exit 0 whatever happens: another code would block."""
-    if os.environ.get("TASKIE_HOOK_SKIP"):
-        return 0
-    try:
-        reason = objection(parse_json(read_stdin()), os.environ)
-    except Exception as error:
-        write(2, f"taskie: {type(error).__name__}: {shown(str(error), 500)}; the tool is allowed\n")
-        return 0
-    if reason is not None:
-        write(1, f"{denial(reason)}\n")
-    return 0
+def on_tool(event: Event, context: Context) -> Decision:
+    """A denial with its reason, or nothing."""
+    return Decision(reason=objection(event, context.env))
 
 
-def denial(reason: str) -> str:
-    """Without `hookEventName` the client ignores it."""
-    said = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": speakable(reason)}
-    return json.dumps({"hookSpecificOutput": said})
-
-
-def objection(event: object, env: Mapping[str, str]) -> str | None:
+def objection(event: Event, env: Mapping[str, str]) -> str | None:
     """Why this tool must not be used, None if it may."""
-    if not isinstance(event, dict) or event.get("tool_name") not in TOOLS:
+    path = event.tool_input.get("file_path")
+    if event.tool_name not in TOOLS or not isinstance(path, str) or not path or "\0" in path:
         return None
-    given = event.get("tool_input")
-    path = given.get("file_path") if isinstance(given, dict) else None
-    if not isinstance(path, str) or not path:
-        return None
-    cwd = event.get("cwd")
-    here = cwd if isinstance(cwd, str) and os.path.isdir(cwd) else os.getcwd()
-    targets = _targets(here, path)
-    for root in dict.fromkeys([*_above(targets[1]), *project.places(here, env)]):
+    targets = _targets(event.cwd, path)
+    for root in project.places(event.cwd, env, path):
         if any(_is_below(target, root) for target in targets) and os.path.lexists(os.path.join(root, MARKER)):
             return _objection(root, targets)
     return None
@@ -67,7 +49,7 @@ def _objection(root: str, targets: list[str]) -> str | None:
         return f"{MARKER} is changed by `taskie autopilot` only: see `{project.own_command()} autopilot --help`."
     captured = os.path.join(root, CAPTURED)
     if any(_is_below(target, captured) and os.path.lexists(target) for target in targets):
-        return f"A regression test in {CAPTURED}/ cannot be changed once it is there. Mend the code instead."
+        return f"A regression test in {CAPTURED}/ cannot be changed once it is there. Fix the code instead."
     if not planned and any(_is_below(target, os.path.join(root, CODE)) for target in targets):
         return (
             f"There is no plan yet, so nothing under {CODE}/ may be changed. Set the tasks first: "
@@ -81,15 +63,6 @@ def _targets(here: str, path: str) -> list[str]:
     whole = os.path.join(here, path)
     plain = os.path.normpath(os.path.join(os.path.realpath(here), path))
     return [plain, os.path.realpath(plain), os.path.realpath(whole)]
-
-
-def _above(path: str) -> Iterator[str]:
-    """The directories above a file, up to its repository's root; none if it is in no repository."""
-    tree = project.working_tree(os.path.dirname(path))
-    at = path
-    while tree is not None and at != tree:
-        at = os.path.dirname(at)
-        yield at
 
 
 def _is_below(path: str, directory: str) -> bool:

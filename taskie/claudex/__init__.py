@@ -7,13 +7,27 @@ from __future__ import annotations
 
 import os
 
+from taskie.project import find
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from taskie.engine import Status
+    from taskie.guard import Turn
+    from taskie.project import Context
+    from taskie.protocol import Decision, Event
+
 MARKER = ".claude/claudex"
 STATE = ".state"
+EVENTS = {"Stop": ""}
+SUMMARY = "a plan or a diff that a second agent, Codex, reviews round by round"
 
 
 def detect(places: list[str]) -> str | None:
-    """The nearest of these directories that holds a loop."""
-    return next((place for place in places if _holds_a_state(os.path.join(place, MARKER))), None)
+    """The nearest of these directories that holds a loop, else the nearest in which there was one."""
+    return next((place for place in places if _holds_a_state(os.path.join(place, MARKER))), find(MARKER, places))
 
 
 def _holds_a_state(directory: str) -> bool:
@@ -21,3 +35,27 @@ def _holds_a_state(directory: str) -> bool:
         return any(name.endswith(STATE) for name in os.listdir(directory))
     except OSError:
         return False
+
+
+def on_event(event: Event, turn: Turn, context: Context) -> Decision:
+    from taskie.claudex.engine import on_stop
+
+    return on_stop(event, turn, context)
+
+
+def status(cwd: str, env: Mapping[str, str]) -> Status:
+    from taskie.claudex.commands import status
+
+    return status(cwd, env)
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from taskie.claudex.arguments import add_commands
+
+    add_commands(commands)
+
+
+def render(decision: Decision) -> str:
+    from taskie.claudex.engine import render
+
+    return render(decision)

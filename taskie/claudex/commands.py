@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taskie import project
-from taskie.claudex import MARKER, artefacts, detect, state, steps
+from taskie.claudex import artefacts, detect, state, steps
 from taskie.claudex.state import Loop
 from taskie.claudex.texts import NOTHING
+from taskie.engine import Status, Table
 from taskie.errors import USAGE_ERROR, CommandError
 from taskie.project import working_tree
 from taskie.protocol import shown
 from taskie.store import Lock, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SEVERITIES = ("High", "Medium", "Low")
 _FINDINGS = re.compile(r"findings-round-([1-9][0-9]*)\.md")
@@ -35,7 +38,7 @@ def _root(given: str | None = None) -> str:
     where = _places()
     here = os.path.realpath(os.getcwd())
     outer = next((place for place in where if here.startswith(place.rstrip("/") + "/")), here)
-    return detect(where) or project.find(MARKER, where) or working_tree(here) or outer
+    return detect(where) or working_tree(here) or outer
 
 
 def _locked(directory: str) -> Lock:
@@ -50,10 +53,20 @@ def _active(root: str) -> Loop | None:
     return next((loop for loop in loops if loop.active and steps.belongs(loop, root)), None)
 
 
-def start(mode: str, topic: str, rounds: int) -> int:
-    """Begin a loop, unless one is active here."""
-    if mode == state.PLAN and not topic.strip():
+def start_plan(topic: list[str], topic_file: str | None, rounds: int) -> int:
+    """Begin a plan's loop, unless a loop is active here."""
+    text = read_topic(topic, topic_file)
+    if not text.strip():
         raise CommandError("say what the plan is for: taskie claudex start plan TOPIC", USAGE_ERROR)
+    return _start(state.PLAN, text, rounds)
+
+
+def start_review(topic: list[str]) -> int:
+    """Begin a review of the diff, unless a loop is active here."""
+    return _start(state.REVIEW, " ".join(topic), 1)
+
+
+def _start(mode: str, topic: str, rounds: int) -> int:
     root = _root()
     directory = artefacts.directory_of(root)
     try:
@@ -163,26 +176,20 @@ def rollback() -> int:
     return 0
 
 
-def status(*, as_json: bool) -> int:
+def status(cwd: str, env: Mapping[str, str]) -> Status:
     """Every loop here, the newest first, with what each round has found."""
     root = _root()
     directory = artefacts.directory_of(root)
     loops, problems = state.load_all(directory)
     rows = [_row(directory, loop, root) for loop in loops]
-    if as_json:
-        print(json.dumps({"root": root, "loops": rows, "problems": problems}, indent=2))
-        return 0
+    text: list[str | Table] = [Table([["LOOP", "MODE", "PHASE", "ROUND", "SIGNAL", "TOPIC"], *map(_cells, rows)])]
     if not rows and not problems:
-        print(f"No loops here ({root}). Start one with `taskie claudex start plan TOPIC`.")
-        return 0
-    _print_table([["LOOP", "MODE", "PHASE", "ROUND", "SIGNAL", "TOPIC"], *(_cells(row) for row in rows)])
-    found = [_counts(row, findings) for row in rows for findings in row["findings"]]
-    if found:
-        print()
-        _print_table([["LOOP", "FINDINGS OF", *(name.upper() for name in SEVERITIES), ""], *found])
-    for problem in problems:
-        print(f"problem: {shown(problem)}")
-    return 0
+        text = [f"No loops here ({root}). Start one with `taskie claudex start plan TOPIC`."]
+    counts = [_counts(row, findings) for row in rows for findings in row["findings"]]
+    if counts:
+        text += ["", Table([["LOOP", "FINDINGS OF", *(name.upper() for name in SEVERITIES), ""], *counts])]
+    text += [f"problem: {shown(problem)}" for problem in problems]
+    return Status({"root": root, "loops": rows, "problems": problems}, text)
 
 
 def _row(directory: str, loop: Loop, root: str) -> dict[str, Any]:
@@ -237,9 +244,3 @@ def _cells(row: dict[str, Any]) -> list[str]:
 def _counts(row: dict[str, Any], findings: dict[str, Any]) -> list[str]:
     numbers = [str(findings[name.lower()]) for name in SEVERITIES]
     return [row["review_id"], f"round {findings['round']}", *numbers, "clean" if findings["clean"] else ""]
-
-
-def _print_table(lines: list[list[str]]) -> None:
-    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
-    for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())

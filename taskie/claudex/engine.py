@@ -6,12 +6,13 @@ allowed and the state stays as it was.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
 from taskie.claudex import artefacts, runner, state, steps, texts
 from taskie.project import working_tree
-from taskie.protocol import APPROVE, Decision, shown
+from taskie.protocol import APPROVE, Decision, shown, speakable
 from taskie.store import StoreError
 
 TYPE_CHECKING = False
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
     from taskie.claudex.state import Loop
     from taskie.claudex.steps import Step
     from taskie.guard import Turn
-    from taskie.project import Project
+    from taskie.project import Context
     from taskie.protocol import Event
 
 
-def on_stop(event: Event, turn: Turn, project: Project) -> Decision:
+def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     """One stop: a block for the round that is due, or an approval, each with its line in the log."""
-    root = project.root
+    root = context.root
     directory = artefacts.directory_of(root)
-    here, there = working_tree(project.cwd), working_tree(root)
+    here, there = working_tree(context.cwd), working_tree(root)
     if here is not None and here != there:
         return _approve(root, f"the agent is in {here}, the loops are of {there or root}")
     removed = artefacts.remove_bad_states(directory, state.names(directory))
@@ -48,16 +49,16 @@ def on_stop(event: Event, turn: Turn, project: Project) -> Decision:
         findings=artefacts.is_written(artefacts.findings_file(directory, loop.review_id, loop.round)),
     )
     try:
-        return _take(step, loop, project)
+        return _take(step, loop, context)
     except StoreError as error:
         return _approve(root, f"{error}; loop {loop.review_id} stays as it was", told=True)
 
 
-def _take(step: Step, loop: Loop, project: Project) -> Decision:
-    root, directory = project.root, artefacts.directory_of(project.root)
+def _take(step: Step, loop: Loop, context: Context) -> Decision:
+    root, directory = context.root, artefacts.directory_of(context.root)
     if step.action == steps.APPROVE:
         return _over(root, loop) if loop.phase == state.DONE else _approve(root, step.why, told=step.told)
-    names = artefacts.names(root, loop.review_id, step.round, project.cwd)
+    names = artefacts.names(root, loop.review_id, step.round, context.cwd)
     if step.action == steps.DRAFT:
         return _block(root, texts.draft(loop, names))
     if step.action == steps.FINISH:
@@ -70,7 +71,7 @@ def _take(step: Step, loop: Loop, project: Project) -> Decision:
         artefacts.make_directory(os.path.dirname(names.findings if loop.mode == state.PLAN else names.review))
         if step.action == steps.ANNOUNCE and loop.mode == state.PLAN:
             artefacts.make_room(names.findings)
-        artefacts.write_runner(names.runner, runner.script(loop, step.round, names, project.config.claudex_sandbox))
+        artefacts.write_runner(names.runner, runner.script(loop, step.round, names, context.config.claudex_sandbox))
 
     if not state.swap(directory, loop.review_id, loop.fields, step.changes, prepare):
         return _faster(root, loop)
@@ -106,3 +107,10 @@ def _approve(root: str, why: str, *, told: bool = False) -> Decision:
 def _block(root: str, reason: str, message: str | None = None, *, progress: bool = False) -> Decision:
     artefacts.write_log(root, f"BLOCK: {reason[:80]}")
     return Decision(reason=reason, message=message and shown(message, 400), progress=progress)
+
+
+def render(decision: Decision) -> str:
+    """`approve` is what this engine's own hook was designed to say."""
+    if decision.reason is None:
+        return '{"decision":"approve"}'
+    return json.dumps({"decision": "block", "reason": speakable(decision.reason)}, separators=(",", ":"))

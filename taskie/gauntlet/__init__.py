@@ -7,9 +7,45 @@ from __future__ import annotations
 
 from taskie.project import find
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from taskie.engine import Status
+    from taskie.guard import Turn
+    from taskie.project import Context
+    from taskie.protocol import Decision, Event
+
 MARKER = ".gauntlet/config.yml"
+EVENTS = {"Stop": ""}
+SUMMARY = "quality gates that run when the agent stops"
 
 
 def detect(places: list[str]) -> str | None:
     """The project's root if it has gates."""
     return find(MARKER, places)
+
+
+def on_event(event: Event, turn: Turn, context: Context) -> Decision:
+    from taskie.gauntlet.engine import on_stop
+
+    return on_stop(event, turn, context)
+
+
+def status(cwd: str, env: Mapping[str, str]) -> Status:
+    from taskie.gauntlet.commands import status
+
+    return status(cwd, env)
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from taskie.gauntlet.arguments import add_commands
+
+    add_commands(commands)
+
+
+def render(decision: Decision) -> str:
+    from taskie.gauntlet.engine import render
+
+    return render(decision)

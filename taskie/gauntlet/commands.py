@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from typing import TYPE_CHECKING
 
 from taskie import project
+from taskie.engine import Status
 from taskie.errors import CommandError
 from taskie.gauntlet import answers, changes, context, detect, logs
 from taskie.gauntlet.config import Config, load
@@ -20,13 +20,13 @@ from taskie.gauntlet.outcome import SPOKEN, RunResult, Unable
 from taskie.gauntlet.run import SIGNS, Request, execute_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 SUCCESSES = ("passed", "passed_with_warnings", "no_applicable_gates", "no_changes")
 
 
-def root_here() -> str:
-    found = detect(project.places(os.getcwd(), os.environ))
+def root_here(cwd: str | None = None) -> str:
+    found = detect(project.places(cwd or os.getcwd(), os.environ))
     if found is None:
         raise CommandError("no .gauntlet/config.yml here or above; `taskie gauntlet init` makes one")
     return found
@@ -44,7 +44,7 @@ def _config(root: str) -> Config:
     return config
 
 
-def run(kinds: tuple[str, ...], names: Sequence[str], timeout: float | None) -> int:
+def run(timeout: float | None, kinds: tuple[str, ...] = ("check", "review"), names: Sequence[str] = ()) -> int:
     """Run the gates of these kinds now, whatever has passed before; exit 1 unless they passed."""
     root = root_here()
     config = _config(root)
@@ -195,47 +195,40 @@ def show_applicable() -> int:
     return 0
 
 
-def status(*, as_json: bool) -> int:
-    root = root_here()
+def status(cwd: str, env: Mapping[str, str]) -> Status:
+    """The last run, what is open, how many retries are left."""
+    root = root_here(cwd)
     config = _config(root)
     log_dir = os.path.join(root, config.log_dir)
     warnings: list[str] = []
     before = context.recorded(log_dir, warnings)
-    left = config.max_retries + 1 - logs.highest(log_dir)
-    violations = {
-        gate: [violation for violation in found if violation.get("status") == "new"]
-        for gate, (_, found) in answers.read_files(log_dir).items()
+    unanswered = {
+        gate: sum(violation.get("status") == "new" for violation in violations)
+        for gate, (_, violations) in answers.read_files(log_dir).items()
     }
-    told = {
+    unfinished = context.is_orphaned(log_dir, before)
+    running = is_held(log_dir)
+    runs_left = max(0, config.max_retries + 1 - logs.highest(log_dir))
+    data = {
         "status": before.status,
         "last_run_completed_at": before.last_run_completed_at,
         "branch": before.branch,
         "commit": before.commit,
         "open": before.open_gates,
-        "unfinished": context.is_orphaned(log_dir, before),
-        "running": is_held(log_dir),
-        "runs_left": max(0, left),
-        "unanswered": {gate: len(found) for gate, found in violations.items() if found},
+        "unfinished": unfinished,
+        "running": running,
+        "runs_left": runs_left,
+        "unanswered": {gate: count for gate, count in unanswered.items() if count},
         "warnings": warnings,
     }
-    if as_json:
-        print(json.dumps(told))
-        return 0
-    if before.last_run_completed_at is None:
-        print("No run is recorded.")
-    else:
-        print(
-            f"Last run: {before.status or 'no status'}, {before.last_run_completed_at}, {before.branch} {before.commit}"
-        )
+    when = before.last_run_completed_at
+    text = [f"Last run: {before.status or 'no status'}, {when}, {before.branch} {before.commit}"]
+    if when is None:
+        text = ["No run is recorded."]
     for key in before.open_gates:
-        unanswered = len(violations.get(key, []))
-        print(f"  failing: {key}" + (f" ({unanswered} violations unanswered)" if unanswered else ""))
-    if told["unfinished"]:
-        print("  A run did not finish; it counts as failed.")
-    if told["running"]:
-        print("  A run is in progress.")
-    if before.failed:
-        print(f"  Runs left before the retry limit: {told['runs_left']}")
-    for warning in warnings:
-        print(f"  {warning}")
-    return 0
+        count = unanswered.get(key, 0)
+        text.append(f"  failing: {key}" + (f" ({count} violations unanswered)" if count else ""))
+    text += ["  A run did not finish; it counts as failed."] * unfinished
+    text += ["  A run is in progress."] * running
+    text += [f"  Runs left before the retry limit: {runs_left}"] * before.failed
+    return Status(data, [*text, *(f"  {warning}" for warning in warnings)])

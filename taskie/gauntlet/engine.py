@@ -5,6 +5,7 @@ The order of the questions is fixed, and each answer has its own status.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import time
@@ -15,7 +16,7 @@ from taskie.gauntlet.documents import Invalid
 from taskie.gauntlet.lock import is_held
 from taskie.gauntlet.outcome import SPOKEN, RunResult, Unable, is_blocking
 from taskie.guard import Turn
-from taskie.protocol import Decision
+from taskie.protocol import Decision, speakable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,17 +24,26 @@ if TYPE_CHECKING:
 
     from taskie.gauntlet.config import Config
     from taskie.gauntlet.git import Snapshot
+    from taskie.gauntlet.outcome import GauntletStatus
     from taskie.gauntlet.state import State
-    from taskie.project import Project
+    from taskie.project import Context
     from taskie.protocol import Event
 
+SILENT = ("no_config", "passed")
+# The status and the message of what the hook answers without asking this engine.
+_UNASKED: Mapping[str, tuple[GauntletStatus, str]] = {
+    "skipped": ("stop_hook_disabled", "TASKIE_HOOK_SKIP is set, so no gate was run"),
+    "invalid": ("invalid_input", ""),
+    "elsewhere": ("no_config", "No .gauntlet/config.yml here: this project has no gauntlet"),
+    "failed": ("error", ""),
+}
 SHARE = 290.0  # seconds of the hook's time; other engines need theirs
 DISABLED = "The gauntlet's stop hook is switched off, so no gate was run"
 
 
-def on_stop(event: Event, turn: Turn, project: Project) -> Decision:
+def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     """For the unified hook: a decision in the words that both clients accept."""
-    return decision(stop(turn, project.root, project.env, project.deadline))
+    return decision(stop(turn, context.root, context.env, context.deadline))
 
 
 def decision(result: RunResult) -> Decision:
@@ -44,7 +54,27 @@ def decision(result: RunResult) -> Decision:
         message=f"Gauntlet: {spoken(result)}",
         warnings=result.warnings,
         progress=result.progress,
+        details=result,
     )
+
+
+def render(decision: Decision) -> str:
+    """The line of this engine's own hook: the answer with its status; what is only for a block is only there."""
+    result = decision.details
+    if not isinstance(result, RunResult):  # the hook itself answers
+        status, message = _UNASKED[str(result)]
+        result = RunResult(status, message or "; ".join(decision.warnings), warnings=decision.warnings)
+    blocks = decision.reason is not None
+    out: dict[str, object] = {
+        "decision": "block" if blocks else "approve",
+        "status": result.status,
+        "message": speakable(result.message),
+    }
+    if blocks:
+        out["reason"] = out["stopReason"] = speakable(decision.reason or "")
+    if result.status not in SILENT:
+        out["systemMessage"] = speakable("\n".join([f"Gauntlet: {spoken(result)}", *result.warnings]))
+    return json.dumps(out)
 
 
 def spoken(result: RunResult) -> str:

@@ -6,10 +6,41 @@ Light, because the hook asks every engine whether it applies: the work is in `en
 from __future__ import annotations
 
 from taskie.project import find
+from taskie.protocol import render as render
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from taskie.engine import Status
+    from taskie.guard import Turn
+    from taskie.project import Context
+    from taskie.protocol import Decision, Event
 
 MARKER = ".taskie/plans"
+EVENTS = {"Stop": ""}
+SUMMARY = ""
 
 
 def detect(places: list[str]) -> str | None:
     """The project's root if it has plans."""
     return find(MARKER, places)
+
+
+def on_event(event: Event, turn: Turn, context: Context) -> Decision:
+    from taskie.plans.engine import on_stop
+
+    return on_stop(event, turn, context)
+
+
+def status(cwd: str, env: Mapping[str, str]) -> Status:
+    from taskie.plans.commands import status
+
+    return status(cwd, env)
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from taskie.plans.arguments import add_commands
+
+    add_commands(commands)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taskie import config, project
+from taskie.engine import Status, Table
 from taskie.errors import USAGE_ERROR, CommandError
 from taskie.plans import MARKER, detect, files, state, transitions
 from taskie.plans.phases import PHASES
 from taskie.protocol import parse_json, shown
 from taskie.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 NEEDED = 5  # columns of the table that a narrow terminal keeps: plan, stage, phase, next, task
 _PATH = re.compile(r"\.|(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
@@ -125,20 +127,15 @@ def _field(text: str) -> tuple[str, Any]:
     return name, parsed
 
 
-def status(*, as_json: bool) -> int:
+def status(cwd: str, env: Mapping[str, str]) -> Status:
     """Every plan, the newest first."""
-    root = _root()
+    root = detect(project.places(cwd, env))
     plans = os.path.join(root, MARKER) if root else None
     rows = [_row(plans, name) for name in files.plan_directories(plans)] if plans else []
     newest = files.newest_plan(plans) if plans else None
     rows.sort(key=lambda row: (row["plan"] != newest, row["plan"]))
-    if as_json:
-        print(json.dumps({"root": root, "plans": rows}, indent=2))
-    elif not rows:
-        print(f"No plans here ({MARKER} is not in this directory, nor above it up to the repository's root).")
-    else:
-        _print_table(rows)
-    return 0
+    nothing = f"No plans here ({MARKER} is not in this directory, nor above it up to the repository's root)."
+    return Status({"root": root, "plans": rows}, [_table(rows) if rows else nothing])
 
 
 def _row(plans: str, name: str) -> dict[str, Any]:
@@ -158,7 +155,7 @@ def _row(plans: str, name: str) -> dict[str, Any]:
     return row
 
 
-def _print_table(rows: list[dict[str, Any]]) -> None:
+def _table(rows: list[dict[str, Any]]) -> Table:
     lines = [["PLAN", "STAGE", "PHASE", "NEXT", "TASK", "REVIEWS", "CLEAN", "MODEL"]]
     for row in rows:
         fields = row["state"] or {}
@@ -169,22 +166,4 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         rest = [row["reviews"], fields.get("consecutive_clean", 0), fields.get("review_model")]
         shown_cells = ["-" if cell is None else shown(str(cell), 24) for cell in (row["stage"], *cells, *rest)]
         lines.append([shown(row["plan"], 40), *shown_cells])
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    while width and len(lines[0]) > NEEDED and _width(lines) > width:
-        lines = [line[: len(lines[0]) - 1] for line in lines]  # the last column is the one to do without
-    if width and _width(lines) > width:
-        lines = [[shown(line[0], max(8, len(line[0]) - (_width(lines) - width))), *line[1:]] for line in lines]
-    widths = _widths(lines)
-    for line in lines:
-        text = "  ".join(cell.ljust(wide) for cell, wide in zip(line, widths)).rstrip()
-        print(text if width is None else shown(text, width))
-
-
-def _widths(lines: list[list[str]]) -> list[int]:
-    """How wide each column is. A line with a problem in place of its fields counts only with its name."""
-    full = [line for line in lines if len(line) == len(lines[0])]
-    return [max(len(line[0]) for line in lines), *(max(map(len, column)) for column in list(zip(*full))[1:])]
-
-
-def _width(lines: list[list[str]]) -> int:
-    return sum(_widths(lines)) + 2 * (len(lines[0]) - 1)
+    return Table(lines, NEEDED)

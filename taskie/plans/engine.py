@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from taskie.guard import Turn
     from taskie.plans.phases import Review
     from taskie.plans.state import PlanState
-    from taskie.project import Project
+    from taskie.project import Context
     from taskie.protocol import Event
 
 
@@ -41,26 +41,26 @@ class NoReview(Exception):
     """The review that is due cannot run; the message says why. The state stays, so the next stop tries again."""
 
 
-def on_stop(event: Event, turn: Turn, project: Project) -> Decision:
+def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     """Review first, then the structure; the newest plan only."""
     if turn.active and turn.strict:
         return APPROVE
-    plans = os.path.join(project.root, MARKER)
+    plans = os.path.join(context.root, MARKER)
     warnings: list[str] = []
     name = files.newest_plan(plans, warnings)
     if name is None:
         return Decision(warnings=tuple(warnings))
-    label = f"{MARKER}/{name}" if os.path.realpath(project.cwd) == project.root else os.path.join(plans, name)
+    label = f"{MARKER}/{name}" if os.path.realpath(context.cwd) == context.root else os.path.join(plans, name)
     plan = Plan(name, os.path.join(plans, name), label)
     raw = current = None
     try:
         raw = state.load(plan.path)
-        current = None if raw is None else state.interpret(raw, project.config)
+        current = None if raw is None else state.interpret(raw, context.config)
     except (StoreError, state.BadField) as error:
         warnings.append(f"Plan '{shown(name)}': {error}; no review until it is mended")
     if raw is not None and current is not None:
         try:
-            decision = _go_on(turn, project, plan, raw, current, warnings)
+            decision = _go_on(turn, context, plan, raw, current, warnings)
         except NoReview as error:
             warnings.append(str(error))
         else:
@@ -70,7 +70,7 @@ def on_stop(event: Event, turn: Turn, project: Project) -> Decision:
 
 
 def _go_on(
-    turn: Turn, project: Project, plan: Plan, raw: dict[str, Any], current: PlanState, warnings: list[str]
+    turn: Turn, context: Context, plan: Plan, raw: dict[str, Any], current: PlanState, warnings: list[str]
 ) -> Decision | None:
     """What the state asks for at this stop; None if it is only the structure that is to be looked at."""
     due = loop.due(current, _post_review_is_written(plan, current))
@@ -92,7 +92,7 @@ def _go_on(
     if not state.is_plan_id(plan.name):
         allowed = "letters, digits, '.', '_' and '-'"
         raise NoReview(f"Plan '{shown(plan.name)}' is not reviewed: rename its directory, using only {allowed}")
-    decision = _review(project, plan, raw, current, due.review)
+    decision = _review(context, plan, raw, current, due.review)
     return decision.replace(progress=due.evidence)
 
 
@@ -106,11 +106,11 @@ def _post_review_is_written(plan: Plan, current: PlanState) -> bool:
     return reviewed is not None and answered is not None and answered >= reviewed
 
 
-def _review(project: Project, plan: Plan, raw: dict[str, Any], current: PlanState, review: Review) -> Decision:
+def _review(context: Context, plan: Plan, raw: dict[str, Any], current: PlanState, review: Review) -> Decision:
     tasks = parse_tasks(files.read_text(plan.file("tasks.md")))
     remain = pending_besides(tasks, current.current_task)
     if current.max_reviews == 0:
-        skipped = loop.skip(current, review, remain, project.config)
+        skipped = loop.skip(current, review, remain, context.config)
         return _unrecorded(plan, raw, current, skipped) or Decision(message=skipped.message)
     spent = loop.limit_message(current, review)
     if spent:
@@ -126,8 +126,8 @@ def _review(project: Project, plan: Plan, raw: dict[str, Any], current: PlanStat
                 return Decision(message=f"Plan '{plan.name}' has just changed; the next stop looks at it again.")
         except StoreError as error:
             raise NoReview(f"Review failed: {error}") from None
-        clean = _run_reviewer(project, plan, current, review, listed)
-        conclusion = loop.conclude(current, review, clean, remain, project.config)
+        clean = _run_reviewer(context, plan, current, review, listed)
+        conclusion = loop.conclude(current, review, clean, remain, context.config)
         problem = _unrecorded(plan, raw, current, conclusion)
     if problem is not None:
         return problem
@@ -154,7 +154,7 @@ def _needed_files(plan: Plan, current: PlanState, review: Review, tasks: list[An
     return listed
 
 
-def _run_reviewer(project: Project, plan: Plan, current: PlanState, review: Review, listed: list[str]) -> bool:
+def _run_reviewer(context: Context, plan: Plan, current: PlanState, review: Review, listed: list[str]) -> bool:
     from taskie.plans import reviewer
 
     number = loop.iteration(current)
@@ -167,7 +167,7 @@ def _run_reviewer(project: Project, plan: Plan, current: PlanState, review: Revi
     )
     name = review.file(number, current.current_task)
     try:
-        return reviewer.review(project, plan.path, name, number, current.review_model, prompt)
+        return reviewer.review(context, plan.path, name, number, current.review_model, prompt)
     except reviewer.ReviewFailed as error:
         raise NoReview(f"Review failed: {error}. The state is unchanged, so the next stop tries again.") from None
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from taskie.config import Config
-    from taskie.project import Project
+    from taskie.project import Context
 
 _UNKNOWN_OPTION = re.compile(rb"unknown option '?(--[a-z-]+)")
 _DROPPABLE = ("--settings", "--no-session-persistence")
@@ -66,10 +66,10 @@ def is_clean(output: bytes) -> bool:
     return False
 
 
-def review(project: Project, plan: str, name: str, iteration: int, model: str, prompt: str) -> bool:
+def review(context: Context, plan: str, name: str, iteration: int, model: str, prompt: str) -> bool:
     """Have the review file `name` written in the plan; True if the review is clean. ReviewFailed: nothing changed."""
-    config = project.config
-    program = agent.find_program(config.review_command[0], project.env.get("PATH", ""))
+    config = context.config
+    program = agent.find_program(config.review_command[0], context.env.get("PATH", ""))
     if program is None:
         raise ReviewFailed(f"{shown(config.review_command[0])} was not found on PATH; install it or set review.command")
     command = [program, *config.review_command[1:]]
@@ -77,7 +77,7 @@ def review(project: Project, plan: str, name: str, iteration: int, model: str, p
     place = _Place(plan, name)
     try:
         place.make_room()
-        output = _run(project, command, model, prompt, log)
+        output = _run(context, command, model, prompt, log)
         if not is_written(place.path):
             raise ReviewFailed(f"the reviewer ended without writing {name}; see {log}")
     except BaseException:
@@ -88,17 +88,17 @@ def review(project: Project, plan: str, name: str, iteration: int, model: str, p
     return is_clean(output)
 
 
-def _run(project: Project, command: list[str], model: str, prompt: str, log: str) -> bytes:
+def _run(context: Context, command: list[str], model: str, prompt: str, log: str) -> bytes:
     """The reviewer's stdout. A client too old for an option that only we add is called again without it."""
-    until = min(project.deadline, time.monotonic() + project.config.review_timeout)
+    until = min(context.deadline, time.monotonic() + context.config.review_timeout)
     without: list[str] = []
     while True:
-        argv = command + arguments(project.config, model, prompt, without)
+        argv = command + arguments(context.config, model, prompt, without)
         with _Output(log) as output:
             outcome = agent.run(
                 argv,
-                cwd=project.root,
-                env=project.env,
+                cwd=context.root,
+                env=context.env,
                 stdout=output.stdout,
                 stderr=output.stderr,
                 seconds=until - time.monotonic(),

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from taskie import project
 from taskie.errors import CommandError
-from taskie.protocol import shown
-from taskie.setup import places, probes, settings
+from taskie.protocol import BUDGET, shown
+from taskie.setup import probes, settings
 from taskie.setup.probes import Facts, Source
-from taskie.stop import BUDGET
 
 Level = Literal["ok", "warning", "error"]
 DEFAULT_TIMEOUT = 600  # the client's, for a hook that names none
@@ -36,7 +36,7 @@ class Finding:
 def main(*, as_json: bool) -> int:
     """Print the findings; 1 if the hook cannot work."""
     try:
-        facts = probes.look(places.here(), os.environ)
+        facts = probes.look(project.here(), os.environ)
     except OSError as error:
         raise CommandError(f"the temporary folder cannot be used ({error}). Set TMPDIR to another.") from None
     findings = list(judge(facts))

@@ -9,7 +9,7 @@ from typing import Callable, Literal, Optional
 from taskie.errors import CommandError
 from taskie.protocol import shown
 from taskie.setup.places import BACKUP
-from taskie.setup.settings import Refused
+from taskie.setup.settings import Uneditable
 from taskie.store import Lock, StoreError, read_regular, replace
 
 PATIENCE = 5.0
@@ -57,7 +57,7 @@ def edit(path: str, change: Change, has_ours: Callable[[str], bool]) -> Edit:
                 replace(real, after.encode("utf-8"))
             if after is not None and after == saved:
                 _drop(path + BACKUP)  # the file itself is again what the backup was
-    except Refused as error:
+    except Uneditable as error:
         raise CommandError(f"{shown(path, 4096)} {error}. {AGAIN}") from None
     except StoreError as error:
         raise CommandError(f"{shown(os.path.dirname(path), 4096)}: {error}. {AGAIN}") from None

@@ -8,13 +8,11 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from taskie import project
 from taskie.errors import CommandError
 from taskie.protocol import shown
 from taskie.setup import codex, editing, places, settings
 from taskie.store import StoreError
-
-CLIENTS = ("claude", "codex")
-
 
 EVENTS = {"claude": tuple(settings.SWITCHES), "codex": ("Stop",)}  # Codex edits with a tool of its own
 
@@ -41,7 +39,7 @@ def hooks(client: str) -> dict[str, dict[str, Any]]:
 
 def install(client: str, scope: str | None, *, force: bool) -> int:
     """Put our hooks into the client's settings, once."""
-    cwd, env = places.here(), os.environ
+    cwd, env = project.here(), os.environ
     scope = scope or default_scope(client)
     path = places.settings_file(client, scope, cwd, env)
     groups = hooks(client)
@@ -74,7 +72,7 @@ def install(client: str, scope: str | None, *, force: bool) -> int:
 def uninstall(client: str, scope: str | None) -> int:
     """Take out what is ours and leave everything else as it is."""
     scope = scope or default_scope(client)
-    path = places.settings_file(client, scope, places.here(), os.environ)
+    path = places.settings_file(client, scope, project.here(), os.environ)
     if editing.edit(path, _removed, _has_ours) == "none":
         print(f"Taskie's hook is not in {_name(path)}; nothing was changed.")
     else:
@@ -110,7 +108,7 @@ def default_scope(client: str) -> str:
 def _installed(text: str, groups: settings.Groups) -> str | None:
     try:
         return settings.install(text, groups)
-    except settings.Refused:
+    except settings.Uneditable:
         return None
 
 
@@ -121,13 +119,13 @@ def _has_ours(text: str) -> bool:
 def _plugin(scope: str, cwd: str, env: Mapping[str, str]) -> tuple[str, str] | None:
     """The plugin's name and the file that enables it, if it would run wherever the hook that is asked for runs."""
     user = places.settings_file("claude", "user", cwd, env)
-    project = places.settings_file("claude", "project", cwd, env)
-    local = os.path.join(os.path.dirname(project), "settings.local.json")
+    shared = places.settings_file("claude", "project", cwd, env)
+    local = os.path.join(os.path.dirname(shared), "settings.local.json")
     found = None
-    for path in (user,) if scope == "user" else (user, project, local):
+    for path in (user,) if scope == "user" else (user, shared, local):
         try:
             says = settings.enabled_plugin(settings.load(editing.read(path) or ""))
-        except (StoreError, settings.Refused):
+        except (StoreError, settings.Uneditable):
             continue  # not ours to judge: the file that is edited gets its own check
         if says:
             found = (says[0], path) if says[1] else None

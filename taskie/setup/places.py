@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping
 
 from taskie import project
-from taskie.errors import CommandError
 
 HOOK = os.path.join("hooks", "stop-hook.sh")
 BACKUP = ".taskie-backup"
@@ -16,14 +15,6 @@ MANAGED = (
     if sys.platform == "darwin"
     else "/etc/claude-code/managed-settings.json"
 )
-
-
-def here() -> str:
-    """The working directory, which may have been removed under our feet."""
-    try:
-        return os.getcwd()
-    except OSError as error:
-        raise CommandError(f"the working directory cannot be used ({error.strerror}). Go to another one.") from None
 
 
 def root(cwd: str) -> str:

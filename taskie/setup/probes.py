@@ -113,7 +113,7 @@ def _files(cwd: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
 def _source(kind: str, path: str) -> Source:
     try:
         return Source(kind, path, settings.load(editing.read(path) or ""))
-    except settings.Refused as error:
+    except settings.Uneditable as error:
         return Source(kind, path, problem=f"{path} {error}")
     except StoreError as error:
         return Source(kind, path, problem=f"{os.path.dirname(path)}: {error}")
@@ -141,10 +141,10 @@ def _hook(env: Mapping[str, str]) -> Hook:
             target.write(source.read())
         with open(os.path.join(folder, "stop_hook.py"), "w", encoding="utf-8") as file:
             file.write(_TELL)
-        told = _run(["/bin/sh", copy, settings.SWITCH], folder, clean)
+        told = _run(["/bin/sh", copy, settings.SWITCHES["Stop"]], folder, clean)
         lines = told.splitlines() if told and not told.startswith("{") else []
         python, version = (lines[0], lines[1]) if len(lines) == 2 else (None, None)
-        return Hook(script, _answer(_run([script, settings.SWITCH], folder, clean)), python, version)
+        return Hook(script, _answer(_run([script, settings.SWITCHES["Stop"]], folder, clean)), python, version)
 
 
 def _answer(said: str | None) -> str | None:

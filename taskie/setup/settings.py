@@ -12,20 +12,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from taskie import engines
 from taskie.protocol import parse_json
 from taskie.setup import layout
 from taskie.setup.layout import Child
 from taskie.store import edit_object
 
 SCRIPT = "/hooks/stop-hook.sh"
-SWITCH = "--fail-open"
-SWITCHES = {"PreToolUse": "--pre-tool-use", "Stop": SWITCH}  # of each event that we have a hook for
+SWITCHES = {event: engines.switch(event) for event in engines.events()}
 PLUGIN = "taskie@"
 Groups = Mapping[str, Mapping[str, Any]]  # for each event the group that holds our one handler
 _BOM = "\ufeff"  # the client reads past it, so it may be there, and stays
 
 
-class Refused(ValueError):
+class Uneditable(ValueError):
     """The text is nothing we can edit; the message says where and why."""
 
 
@@ -52,19 +52,19 @@ def script_of(handler: object, event: str = "Stop") -> str | None:
 
 
 def load(text: str) -> dict[str, Any]:
-    """The settings in the text. Refused if it is no JSON object."""
+    """The settings in the text. Uneditable if it is no JSON object."""
     text = text[1:] if text.startswith(_BOM) else text
     if not text.strip():
         return {}
     try:
         found = parse_json(text)
     except json.JSONDecodeError as error:
-        raise Refused(f"is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
+        raise Uneditable(f"is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
     except ValueError as error:
-        raise Refused(f"is not valid JSON: {error}") from None
+        raise Uneditable(f"is not valid JSON: {error}") from None
     if not isinstance(found, dict):
         where = layout.position(text, layout.after_blank(text, 0))
-        raise Refused(f"is not valid as settings: it must be a JSON object, at {where}")
+        raise Uneditable(f"is not valid as settings: it must be a JSON object, at {where}")
     return found
 
 
@@ -160,7 +160,7 @@ def _without(text: str, entry: _Entry) -> str:
 
 
 def _entries(text: str, event: str) -> list[_Entry]:
-    """Our handlers for an event in the text. Refused where the hooks have another shape than the client reads."""
+    """Our handlers for an event in the text. Uneditable where the hooks have another shape than the client reads."""
     root = layout.after_blank(text, 0)
     hooks = layout.member(text, root, "hooks")
     if hooks is None:
@@ -176,7 +176,7 @@ def _entries(text: str, event: str) -> list[_Entry]:
         _expect(text, group, "{", f"{name}[{number}]")
         inside = layout.member(text, group.value, "hooks")
         if inside is None:
-            raise Refused(f"{name}[{number}] has no list of hooks, at {layout.position(text, group.value)}")
+            raise Uneditable(f"{name}[{number}] has no list of hooks, at {layout.position(text, group.value)}")
         _expect(text, inside, "[", f"{name}[{number}].hooks")
         for place, handler in enumerate(layout.children(text, inside.value)):
             _expect(text, handler, "{", f"{name}[{number}].hooks[{place}]")
@@ -189,4 +189,4 @@ def _entries(text: str, event: str) -> list[_Entry]:
 def _expect(text: str, child: Child, bracket: str, name: str) -> None:
     if text[child.value] != bracket:
         kind = "an object" if bracket == "{" else "a list"
-        raise Refused(f"has hooks of another shape: {name} must be {kind}, at {layout.position(text, child.value)}")
+        raise Uneditable(f"has hooks of another shape: {name} must be {kind}, at {layout.position(text, child.value)}")

@@ -142,7 +142,9 @@ def test_a_directory_that_is_gone_is_said(autopilot: Autopilot, tmp_path: Path, 
     command = ["/bin/sh", "-c", script, str(gone), *TASKIE, *words]
     done = subprocess.run(command, cwd=gone, env=autopilot.project.env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "taskie: the current directory is gone: change into the repository\n"
+    assert (
+        done.stderr == "taskie: the current directory is gone (No such file or directory): change into the repository\n"
+    )
 
 
 def test_no_command_to_test_is_wrong_usage(autopilot: Autopilot) -> None:

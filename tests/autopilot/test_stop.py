@@ -204,7 +204,7 @@ def test_alone_in_a_directory_that_is_gone(autopilot: Autopilot, events: Events,
         text=True,
         check=True,
     )
-    assert "No such file or directory" in json.loads(done.stdout)["systemMessage"]
+    assert json.loads(done.stdout) == {"suppressOutput": True}
 
 
 @pytest.mark.parametrize("redirection", [">/dev/full", ">&-", ">/dev/full 2>/dev/full"])
@@ -239,12 +239,8 @@ def test_names_cannot_break_out(autopilot: Autopilot) -> None:
 IMPORTS = """
 import sys
 sys.path.insert(0, sys.argv[1])
-if sys.argv[2] == "stop":
-    from taskie.stop import main
-    code = main(["--fail-open"])
-else:
-    from taskie.autopilot.tool_use import main
-    code = main()
+from taskie.hook import main
+code = main(["--fail-open" if sys.argv[2] == "stop" else "--pre-tool-use"])
 sys.stderr.write(" ".join(sys.modules))
 """
 TOO_DEAR = {"argparse", "contextlib", "dataclasses", "logging", "pathlib", "shlex", "subprocess", "tempfile", "typing"}

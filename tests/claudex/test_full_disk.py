@@ -11,7 +11,7 @@ from faults.snapshot import snapshot
 
 from claudex.conftest import ID, ROOT, Claudex
 from pytest_taskie import assert_approved, assert_blocked
-from taskie import stop, store
+from taskie import engines, hook, store
 from taskie.claudex import artefacts
 from taskie.protocol import Decision, Event
 from taskie.store import read_pairs
@@ -23,7 +23,9 @@ SMALL_FILES = ["/bin/sh", "-c", 'ulimit -f 1; exec "$@"', "sh"]
 @pytest.fixture
 def decide(claudex: Claudex) -> Callable[[], Decision]:
     """The hook's decision without a process."""
-    return lambda: stop.decide(Event(cwd=str(claudex.root)), claudex.project.env, time.monotonic() + 60)
+    return lambda: hook.decide(
+        Event(cwd=str(claudex.root)), claudex.project.env, time.monotonic() + 60, engines.ENGINES
+    )
 
 
 def prepare_plan(claudex: Claudex) -> None:

@@ -61,9 +61,9 @@ class Test2Trap:
         """A broken installation: the engine itself raises."""
         claudex.write_state()
         script = (
-            "import sys; from taskie.claudex import engine, hook\n"
+            "import sys; from taskie import hook; from taskie.claudex import engine\n"
             "def broken(*_): raise RuntimeError('unforeseen')\n"
-            "engine.on_stop = broken; sys.exit(hook.main())"
+            "engine.on_stop = broken; sys.exit(hook.main(only='claudex'))"
         )
         import sys
 
@@ -81,7 +81,8 @@ class Test2Trap:
         )
         assert (done.returncode, done.stdout) == (0, '{"decision":"approve"}\n')
         assert "unforeseen" in done.stderr
-        assert "APPROVE: the hook failed (RuntimeError: unforeseen)" in claudex.log[-1]
+        cache = claudex.project.env.get("XDG_CACHE_HOME") or f"{claudex.project.env['HOME']}/.cache"
+        assert "RuntimeError: unforeseen" in Path(cache, "taskie", "hook.log").read_text()
 
 
 class Test3Skip:

@@ -11,14 +11,14 @@ import pytest
 
 from claudex.conftest import APPROVE, HOOK, ROOT, Claudex
 from pytest_taskie import Events, FakeCli, Plan, RunHook, assert_approved, assert_blocked
-from taskie import stop
+from taskie import engines
 
 ALLOWED = {"__future__", "os", "sys", "json", "enum", "fcntl", "errno", "time", "select", "re", "signal", "stat"}
 TOO_DEAR = {"argparse", "contextlib", "dataclasses", "logging", "pathlib", "shlex", "subprocess", "tempfile", "typing"}
 IMPORTS = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from taskie.stop import main
+from taskie.hook import main
 code = main(["--fail-open"])
 sys.stderr.write(" ".join(sys.modules))
 sys.exit(code)
@@ -26,7 +26,8 @@ sys.exit(code)
 
 
 def test_it_comes_before_plans(claudex: Claudex, plan: Plan, fake_claude: FakeCli) -> None:
-    assert stop.ENGINES.index("taskie.claudex") < stop.ENGINES.index("taskie.plans")
+    order = list(engines.ENGINES)
+    assert order.index("claudex") < order.index("plans")
     plan.state.write()
     claudex.start()
     assert_blocked(claudex.unified_stop(), "Claudex")

@@ -19,7 +19,7 @@ TOO_DEAR = {"argparse", "contextlib", "dataclasses", "logging", "pathlib", "temp
 DRIVER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from taskie.stop import main
+from taskie.hook import main
 code = main(["--fail-open"])
 imported = "\\n".join(sys.modules)
 with open(sys.argv[2], "w") as file:

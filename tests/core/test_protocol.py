@@ -12,7 +12,7 @@ from typing import IO, Any
 import pytest
 
 from taskie import protocol
-from taskie.protocol import APPROVE, Decision, Event, InputError, merge, parse_event, parse_json, read_stdin
+from taskie.protocol import APPROVE, Decision, Event, InputError, merge, parse_event, parse_json, read_stdin, render
 
 TEXTS = [
     "",
@@ -31,7 +31,7 @@ TEXTS = [
 @pytest.mark.parametrize("message", [None, "", "said", "\udc00"])
 @pytest.mark.parametrize("warnings", [(), ("",), ("one", "two\ud800")])
 def test_render(reason: str | None, message: str | None, warnings: tuple[str, ...]) -> None:
-    line = Decision(reason, message, warnings, progress=True).render()
+    line = render(Decision(reason, message, warnings, progress=True))
     assert "\n" not in line
     line.encode("ascii")
     printed = json.loads(line)
@@ -47,18 +47,18 @@ def test_render(reason: str | None, message: str | None, warnings: tuple[str, ..
 
 
 def test_render_spacing() -> None:
-    assert Decision("Why").render() == '{"decision": "block", "reason": "Why"}'
-    assert APPROVE.render() == '{"suppressOutput": true}'
-    assert Decision(message="Hi").render() == '{"systemMessage": "Hi", "suppressOutput": true}'
-    assert Decision("Why", "Hi", ("Look",)).render() == (
+    assert render(Decision("Why")) == '{"decision": "block", "reason": "Why"}'
+    assert render(APPROVE) == '{"suppressOutput": true}'
+    assert render(Decision(message="Hi")) == '{"systemMessage": "Hi", "suppressOutput": true}'
+    assert render(Decision("Why", "Hi", ("Look",))) == (
         '{"decision": "block", "reason": "Why", "systemMessage": "Hi\\nLook"}'
     )
 
 
 def test_render_keeps_what_can_be_said() -> None:
-    assert json.loads(Decision("é \ud83d\ude00 \U0001f600 \ud800.").render())["reason"] == "é 😀 😀 \ufffd."
-    assert json.loads(Decision("\ufeffx").render())["reason"] == "\ufeffx"
-    assert json.loads(Decision("").render())["reason"]
+    assert json.loads(render(Decision("é \ud83d\ude00 \U0001f600 \ud800.")))["reason"] == "é 😀 😀 \ufffd."
+    assert json.loads(render(Decision("\ufeffx")))["reason"] == "\ufeffx"
+    assert json.loads(render(Decision("")))["reason"]
 
 
 def test_merge_loses_nothing() -> None:
@@ -95,6 +95,7 @@ EVENTS = {
 
 @pytest.mark.parametrize(("sent", "expected"), list(EVENTS.values()), ids=list(EVENTS))
 def test_event(sent: dict[str, Any], expected: Event) -> None:
+    expected = expected.replace(fields=sent)
     assert parse_event(json.dumps(sent).encode()) == expected
     assert parse_event(b" \n" + json.dumps(sent, indent=2).encode() + b"\r\n\n") == expected
 
@@ -114,8 +115,8 @@ REFUSED = {
     "byte order mark": (b"\xef\xbb\xbf{}", "BOM"),
     "deep": (b"[" * 10_000 + b"]" * 10_000, "nested too deeply"),
     "deep object": (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "nested too deeply"),
-    "NaN": (b'{"a": NaN}', "NaN is no JSON"),
-    "Infinity": (b'{"a": -Infinity}', "-Infinity is no JSON"),
+    "NaN": (b'{"a": NaN}', "NaN is not JSON"),
+    "Infinity": (b'{"a": -Infinity}', "-Infinity is not JSON"),
     "control character": (b'{"cwd": "a\nb"}', "control character"),
     "cwd number": (b'{"cwd": 1}', "cwd is not a path"),
     "cwd list": (b'{"cwd": ["/p"]}', "cwd is not a path"),

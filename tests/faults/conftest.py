@@ -11,7 +11,7 @@ import pytest
 
 from faults.snapshot import leftovers, snapshot
 from pytest_taskie import HookResult, Project, RunHook
-from taskie import stop
+from taskie import engines, hook
 from taskie.protocol import Decision, Event
 
 HOOK = Path(__file__).parents[2] / "hooks" / "stop-hook.sh"
@@ -53,6 +53,6 @@ def decide(project: Project) -> Callable[..., Decision]:
 
     def decide(*, active: bool = False) -> Decision:
         event = Event(cwd=str(project.path), stop_hook_active=active)
-        return stop.decide(event, project.env, time.monotonic() + 60)
+        return hook.decide(event, project.env, time.monotonic() + 60, engines.ENGINES)
 
     return decide

@@ -12,7 +12,7 @@ def main(root: str, mode: str, number: str, calls: str) -> int:
     sys.path[:0] = [root, f"{root}/tests"]
     from core.failing_os import CHANGING, FailingOs
 
-    from taskie import agent, stop, store
+    from taskie import agent, hook, store
     from taskie.plans import reviewer
 
     class Noting(list[str]):
@@ -25,7 +25,7 @@ def main(root: str, mode: str, number: str, calls: str) -> int:
     faulty.calls = Noting()
     for module in (agent, reviewer, store):
         module.os = faulty  # type: ignore[attr-defined]  # that is what this program is for
-    return stop.main(["--fail-open"])
+    return hook.main(["--fail-open"])
 
 
 if __name__ == "__main__":

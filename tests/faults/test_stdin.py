@@ -26,7 +26,7 @@ BAD = {
     "deep": (b'{"a":' * 10_000 + b"{}" + b"}" * 10_000, "nested too deeply"),
     "deep, cut": (b"[" * 10_000, "nested too deeply"),
     "not UTF-8": (b'{"cwd": "/tmp/\xff\xfe"}\n', "not UTF-8"),
-    "NaN": (b'{"cwd": NaN}', "NaN is no JSON"),
+    "NaN": (b'{"cwd": NaN}', "NaN is not JSON"),
     "cwd": (b'{"cwd": 1}', "cwd is not a path"),
     "100 MB": (b'{"x": "' + b"y" * 100_000_000 + b'"}', "more than 64 MB"),
 }

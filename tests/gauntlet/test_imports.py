@@ -15,7 +15,7 @@ DEAR = {"argparse", "dataclasses", "difflib", "hashlib", "logging", "pathlib", "
 DRIVER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from taskie.stop import main
+from taskie.hook import main
 main(["--fail-open"])
 print(*sys.modules, file=sys.stderr)
 """

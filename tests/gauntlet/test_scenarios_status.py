@@ -110,7 +110,7 @@ def test_infrastructure(passing: Gauntlet, project: Project, tmp_path: Path, sce
 @scenario("R16.S10")
 def test_no_config(gauntlet: Gauntlet, scenario: str) -> None:
     (gauntlet.path / ".gauntlet" / "config.yml").unlink()
-    approved(gauntlet, "no_config", "no project with a gauntlet")
+    approved(gauntlet, "no_config", "this project has no gauntlet")
 
 
 @scenario("R16.S11")

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from taskie import stop
+from taskie import hook
 
 ROOT = Path(__file__).parents[2]
 # Says when it reached the hook's first line, after a moment that only it has lived through.
 SCRIPT = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
-from taskie.stop import process_start
+from taskie.hook import process_start
 sys.stdin.read()
 reached = time.time_ns()
 print(min(process_start() for _ in range(5)), reached)  # a pause inside it would make it later
@@ -51,12 +51,12 @@ def test_where_nobody_says_so_it_is_now(content: bytes | None, monkeypatch: pyte
             raise FileNotFoundError
         return io.BytesIO(content)
 
-    monkeypatch.setattr(stop, "open", opened, raising=False)
+    monkeypatch.setattr(hook, "open", opened, raising=False)
     before = time.time_ns()
-    assert before <= stop.process_start() <= time.time_ns()
+    assert before <= hook.process_start() <= time.time_ns()
 
 
 def test_an_old_process_is_no_hook(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stop, "LONGEST_START", 0.0)
+    monkeypatch.setattr(hook, "LONGEST_START", 0.0)
     before = time.time_ns()
-    assert before <= stop.process_start() <= time.time_ns()
+    assert before <= hook.process_start() <= time.time_ns()

@@ -10,12 +10,13 @@ from typing import Callable
 
 import pytest
 
-from taskie import stop
+from taskie import engines as registry
+from taskie import hook
 from taskie.guard import Turn
-from taskie.project import Project
-from taskie.protocol import Decision, Event
+from taskie.project import Context
+from taskie.protocol import Decision, Event, render
 
-Answer = Callable[[Event, Turn, Project], Decision]
+Answer = Callable[[Event, Turn, Context], Decision]
 
 
 @pytest.fixture
@@ -23,25 +24,21 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Register these answers as engines that apply everywhere, in this order."""
 
     def register(*answers: Answer) -> None:
-        names = []
         for number, answer in enumerate(answers):
-            name = f"engine_{number}"
-            package, module = ModuleType(name), ModuleType(f"{name}.engine")
-            package.detect = lambda places: places[0]  # type: ignore[attr-defined]
-            module.on_stop = answer  # type: ignore[attr-defined]
-            package.engine = module  # type: ignore[attr-defined]
-            package.__path__ = []
-            monkeypatch.setitem(sys.modules, name, package)
-            monkeypatch.setitem(sys.modules, f"{name}.engine", module)
-            names.append(name)
-        monkeypatch.setattr(stop, "ENGINES", tuple(names))
+            engine = ModuleType(f"engine_{number}")
+            engine.EVENTS = {"Stop": ""}  # type: ignore[attr-defined]
+            engine.detect = lambda places: places[0]  # type: ignore[attr-defined]
+            engine.on_event = answer  # type: ignore[attr-defined]
+            monkeypatch.setitem(sys.modules, engine.__name__, engine)
+        monkeypatch.setattr(registry, "ENGINES", {f"e{n}": f"engine_{n}" for n in range(len(answers))})
 
     return register
 
 
 def decide(tmp_path: Path, *, active: bool = False) -> Decision:
     event = Event(cwd=str(tmp_path), stop_hook_active=active)
-    return stop.decide(event, {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}, time.monotonic() + 9)
+    env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    return hook.decide(event, env, time.monotonic() + 9, registry.ENGINES)
 
 
 def test_the_first_block_ends_the_search_and_no_message_is_lost(engines: Callable[..., None], tmp_path: Path) -> None:
@@ -58,11 +55,11 @@ def test_the_first_block_ends_the_search_and_no_message_is_lost(engines: Callabl
 
 def test_approvals_are_merged(engines: Callable[..., None], tmp_path: Path) -> None:
     engines(lambda *_: Decision(message="one"), lambda *_: Decision(), lambda *_: Decision(message="three"))
-    assert decide(tmp_path).render() == '{"systemMessage": "one\\nthree", "suppressOutput": true}'
+    assert render(decide(tmp_path)) == '{"systemMessage": "one\\nthree", "suppressOutput": true}'
 
 
 def test_progress_is_passed_on(engines: Callable[..., None], tmp_path: Path) -> None:
-    def blocks_if_it_may(_: Event, turn: Turn, __: Project) -> Decision:
+    def blocks_if_it_may(_: Event, turn: Turn, __: Context) -> Decision:
         return Decision(reason="again") if turn.may_block() else Decision()
 
     engines(lambda *_: Decision(), blocks_if_it_may)
@@ -95,4 +92,4 @@ def test_an_error_is_said_also_where_no_log_can_be_written(engines: Callable[...
 
 
 def test_none_applies(tmp_path: Path) -> None:
-    assert decide(tmp_path).render() == '{"suppressOutput": true}'
+    assert render(decide(tmp_path)) == '{"suppressOutput": true}'

@@ -72,7 +72,7 @@ class TestJudgement:
             ("is not there", None, "install Taskie again"),
             ("is not executable", None, "chmod +x"),
             ("answers: Taskie found no Python", None, "install Python 3.9 or newer"),
-            ("answers 'x', which is no JSON", "/usr/bin/python3", "install Taskie again"),
+            ("answers 'x', which is not JSON", "/usr/bin/python3", "install Taskie again"),
         ],
     )
     def test_hook(self, problem: str, python: str | None, remedy: str) -> None:
@@ -306,7 +306,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("body", "said"),
         [
-            ("echo nonsense; exit 1", "answers 'nonsense', which is no JSON"),
+            ("echo nonsense; exit 1", "answers 'nonsense', which is not JSON"),
             ("echo '[1]'", "answers: [1]"),
             ("sleep 9", "did not end within 0.5 seconds"),
         ],

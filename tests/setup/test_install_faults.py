@@ -84,7 +84,7 @@ class TestBadInput:
         done = taskie(verb)
         os.chdir(tmp_path)
         assert (done.code, done.out) == (1, "")
-        assert "the working directory cannot be used" in done.err
+        assert "the current directory is gone" in done.err
 
 
 def test_the_folder_is_a_file(taskie: Taskie, project: Project) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from taskie.setup import layout
-from taskie.setup.settings import Refused, enabled_plugin, fresh, handlers, install, load, ours, script_of, uninstall
+from taskie.setup.settings import Uneditable, enabled_plugin, fresh, handlers, install, load, ours, script_of, uninstall
 
 HOOK = {"type": "command", "command": "exec /new/hooks/stop-hook.sh --fail-open", "timeout": 600, "statusMessage": "…"}
 GROUP = {"hooks": [HOOK]}
@@ -180,7 +180,7 @@ class TestUninstall:
         assert uninstall(" \n") == " \n"
 
 
-class TestRefused:
+class TestUneditable:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
@@ -188,7 +188,7 @@ class TestRefused:
             ('{\n  "a": 1,\n}', "is not valid JSON: .* at line [23] column"),
             ('// comment\n{"a": 1}', "is not valid JSON: Expecting value at line 1 column 1"),
             ('{"a": 1}\n{"b": 2}', "is not valid JSON: Extra data at line 2 column 1"),
-            ('{"a": NaN}', "is not valid JSON: NaN is no JSON"),
+            ('{"a": NaN}', "is not valid JSON: NaN is not JSON"),
             ("[" * 100_000, "is not valid JSON: "),
             ("\n [1]", "must be a JSON object, at line 2 column 2"),
             ("null", "must be a JSON object, at line 1 column 1"),
@@ -204,9 +204,9 @@ class TestRefused:
         ],
     )
     def test_says_where(self, text: str, message: str) -> None:
-        with pytest.raises(Refused, match=message):
+        with pytest.raises(Uneditable, match=message):
             install(text, BOTH)
-        with pytest.raises(Refused, match=message):
+        with pytest.raises(Uneditable, match=message):
             uninstall(text)
 
 

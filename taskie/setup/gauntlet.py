@@ -6,8 +6,7 @@ import os
 
 from taskie.errors import CommandError
 from taskie.gauntlet import MARKER
-from taskie.setup import install as setup
-from taskie.setup import places
+from taskie.setup import install, places
 from taskie.store import StoreError, read_regular, replace
 
 LOGS = "gauntlet_logs"
@@ -50,7 +49,7 @@ def init() -> int:
     ]
     for line in made:
         print(line)
-    return setup.install("claude", None, force=False)
+    return install.install("claude", None, force=False)
 
 
 def _guess(root: str) -> tuple[str, str]:

@@ -1,0 +1,63 @@
+"""What an engine is: the contract that the hook, the command line, `status`, `doctor` and `install` rely on.
+
+An engine is a package whose `__init__` has these names, checked by mypy as a Protocol; `taskie.engines` lists them.
+The hook imports every engine at every stop, so the package itself stays light and imports its work when it is asked.
+"""
+
+from __future__ import annotations
+
+from taskie.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Protocol
+
+    from taskie.guard import Turn
+    from taskie.project import Context
+    from taskie.protocol import Decision, Event
+
+    class Engine(Protocol):
+        """Read-only attributes, so that a module fits."""
+
+        @property
+        def MARKER(self) -> str:  # noqa: N802 - a module's constant
+            """The file or directory below a project's root that says: this engine is used here."""
+
+        @property
+        def EVENTS(self) -> Mapping[str, str]:  # noqa: N802
+            """The events it takes, each with the client's matcher for it, "" where there is nothing to match."""
+
+        @property
+        def SUMMARY(self) -> str:  # noqa: N802
+            """One line about its commands; "" where they stand at the top level."""
+
+        def detect(self, places: list[str]) -> str | None:
+            """The root among these directories, nearest first, in which it has something to do."""
+
+        def on_event(self, event: Event, turn: Turn, context: Context) -> Decision:
+            """What it makes of one event in a project in which it was detected."""
+
+        def status(self, cwd: str, env: Mapping[str, str]) -> Status:
+            """Where it stands here. CommandError if that cannot be said."""
+
+        def add_commands(self, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+            """Add its own commands; each sets `run` to `module:function`, which gets the options by name."""
+
+        def render(self, decision: Decision) -> str:
+            """The line that `taskie ENGINE stop-hook` prints: `protocol.render`, or a dialect of its own."""
+
+
+class Table(Value):
+    """Rows of cells under a heading. A narrow terminal keeps the first `needed` columns."""
+
+    rows: Sequence[Sequence[str]]
+    needed: int = 99
+
+
+class Status(Value):
+    """Where an engine stands: `data` for programs, `text` for people, line by line."""
+
+    data: Mapping[str, Any]
+    text: Sequence[str | Table]

@@ -1,0 +1,51 @@
+"""The registry: which engines there are, in the order in which the hook asks them. Knows their names only.
+
+A new engine is a package that keeps the contract in `taskie.engine`, and one line here; `make generate` brings its
+marker and its events into `hooks/`. Cheap, deterministic engines come first: the first block ends the search.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from taskie.engine import Engine
+
+ENGINES = {
+    "autopilot": "taskie.autopilot",
+    "gauntlet": "taskie.gauntlet",
+    "claudex": "taskie.claudex",
+    "plans": "taskie.plans",
+}
+
+
+def load(name: str) -> Engine:
+    """The engine's package. Whatever its import raises is the caller's to report."""
+    module: Engine = __import__(ENGINES[name], fromlist=["MARKER"])
+    return module
+
+
+def events() -> dict[str, str]:
+    """Every event that an engine takes, sorted, with the matchers of all who take it; "" matches everything."""
+    found: dict[str, list[str]] = {}
+    for name in ENGINES:
+        for event, matcher in load(name).EVENTS.items():
+            found.setdefault(event, []).append(matcher)
+    return {event: "|".join(dict.fromkeys(found[event])) if all(found[event]) else "" for event in sorted(found)}
+
+
+def markers(event: str) -> list[str]:
+    """The markers of the engines that take an event."""
+    return [load(name).MARKER for name in ENGINES if event in load(name).EVENTS]
+
+
+def switch(event: str) -> str:
+    """The option with which `hooks/stop-hook.sh` is called for an event: `--pre-tool-use`; for Stop `--fail-open`."""
+    return "--fail-open" if event == "Stop" else "-" + "".join(f"-{c.lower()}" if c.isupper() else c for c in event)
+
+
+def event(argv: Sequence[str]) -> str:
+    """The event that a hook's options name; Stop if none does."""
+    named = next((word for word in argv if word.startswith("--") and word != "--fail-open"), "--stop")
+    return "".join(part.capitalize() for part in named.split("-"))

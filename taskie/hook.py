@@ -1,0 +1,183 @@
+"""The one main of every hook: read the event, decide, render, print, catch. Whatever happens, it ends.
+
+Claude Code runs the hooks of one event in parallel, so there is one hook for each, and it asks the engines in turn.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import taskie
+from taskie.guard import Turn
+from taskie.protocol import (
+    APPROVE,
+    BUDGET,
+    Decision,
+    InputError,
+    merge,
+    parse_event,
+    read_stdin,
+    render,
+    shown,
+    write,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from taskie.protocol import Event
+
+    Deciding = Callable[[Event, Mapping[str, str]], Decision]
+
+LONGEST_START = 10.0  # an older process was not started for this event
+# The details of a decision that no engine has taken.
+SKIPPED, INVALID, ELSEWHERE, FAILED = "skipped", "invalid", "elsewhere", "failed"
+
+
+def main(argv: Sequence[str] = (), only: str | None = None) -> int:
+    """Taskie's hook, for every engine or for one alone; the exit code is for the client."""
+    from taskie import engines
+
+    deadline = time.monotonic() + BUDGET
+    name = engines.event(argv)
+
+    unified = name == "Stop" and not only
+
+    def deciding(event: Event, env: Mapping[str, str]) -> Decision:
+        event = event.replace(cwd=_directory(event, needed=unified))
+        return decide(event, env, deadline, [only] if only else engines.ENGINES)
+
+    return answer(deciding, name, only=only, strict=unified and "--fail-open" not in argv)
+
+
+def answer(deciding: Deciding, name: str | None, *, only: str | None = None, strict: bool = False) -> int:
+    """One event from stdin, one line to stdout. The only place that reads, prints and catches everything.
+
+    `name`: the event that is meant, whatever the input says. `only`: an engine that answers in its own dialect.
+    `strict`: input that cannot be used exits 2, for scripts; a client would take that for a block.
+    """
+    began = process_start()
+    env = dict(os.environ)
+    event = None
+    try:
+        try:
+            if env.get("TASKIE_HOOK_SKIP"):
+                decision = Decision(details=SKIPPED)
+            else:
+                event = parse_event(read_stdin())
+                event = event.replace(name=name or event.name, began=began)
+                decision = deciding(event, env)
+        except InputError as error:
+            if strict or name not in (None, "Stop"):
+                write(2, f"{error}\n")
+                return 2 if strict else 0
+            decision = Decision(warnings=(str(error),), details=INVALID)
+        except Exception as error:
+            decision = Decision(warnings=(report(error, env),), details=FAILED)
+        return _say(decision, event, name, only)
+    except BaseException as error:
+        number = getattr(error, "number", None)  # taskie.processes.Ended, which only a review imports
+        if number is None:
+            raise
+        from taskie.processes import end_by
+
+        return end_by(number)
+
+
+def process_start() -> int:
+    """When this process started, in nanoseconds of the wall clock, never too early; now, if that is unknown.
+
+    Hooks that are fired at once reach this line one after another: what one of them has written must not look
+    to the next like the work of an earlier stop.
+    """
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+        # One tick more, since the kernel rounds down. The age is taken before the time: a pause between the two
+        # makes the result later, never earlier.
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - (ticks + 1) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        age = 0.0
+    now = time.time_ns()
+    return now - int(age * 1e9) if 0 < age < LONGEST_START else now
+
+
+def _directory(event: Event, *, needed: bool) -> str:
+    """The event's directory, or ours if it does not exist. Within a turn that is not worth a complaint."""
+    try:
+        here = os.getcwd()
+    except OSError:
+        here = ""  # somebody has removed it under us
+    cwd = event.cwd or here
+    if os.path.isdir(cwd):
+        return cwd
+    if needed and not event.stop_hook_active:
+        raise InputError(f"Cannot change to project directory: {shown(cwd) or 'it is gone'}")
+    return here or os.sep
+
+
+def decide(event: Event, env: Mapping[str, str], deadline: float, names: Iterable[str]) -> Decision:
+    """Ask each of these engines that takes the event and applies here; the first block is the decision."""
+    from taskie import config, engines, project
+
+    places = project.places(event.cwd, env, event.tool_input.get("file_path"))
+    decision = APPROVE
+    asked = False
+    for name in names:
+        try:
+            engine = engines.load(name)
+            root = engine.detect(places) if event.name in engine.EVENTS else None
+            if root is None:
+                continue
+            asked = True
+            settings = config.load(root, env)
+            turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress)
+            context = project.Context(root, event.cwd, settings, env, deadline)
+            decision = merge(decision, Decision(warnings=settings.warnings))
+            decision = merge(decision, engine.on_event(event, turn, context))
+        except Exception as error:
+            warning = report(error, env, f"Taskie's engine {name}")
+            decision = merge(decision, Decision(warnings=(warning,), details=FAILED))
+        if decision.reason is not None:
+            break
+    return decision if asked else merge(decision, Decision(details=ELSEWHERE))
+
+
+def _say(decision: Decision, event: Event | None, name: str | None, only: str | None) -> int:
+    """Notes for whoever runs it by hand, one line for the client."""
+    line = render(decision, name or (event.name if event else "Stop"))
+    notes = list(decision.warnings)
+    if only and name == "Stop":
+        from taskie import engines
+
+        dialect = engines.load(only).render
+        if dialect is not render and (event is None or event.turn_id is None):  # Codex refuses other words
+            line = dialect(decision)
+            notes += [decision.message] if decision.message else []
+    for note in notes:
+        write(2, f"taskie: {shown(note, 2000)}\n")
+    if line:
+        write(1, f"{line}\n")
+    return 0
+
+
+def report(error: Exception, env: Mapping[str, str], subject: str = "Taskie's hook") -> str:
+    """Log an error that nobody foresaw; returns a sentence that says where."""
+    import traceback
+
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    write(2, text)
+    cache = env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    log = os.path.join(cache, "taskie", "hook.log")
+    summary = f"{subject} failed ({type(error).__name__}: {shown(str(error))}) and holds nothing up."
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    try:
+        os.makedirs(os.path.dirname(log), exist_ok=True)
+        with open(log, "a", encoding="utf-8", errors="replace") as file:
+            file.write(f"{when} Taskie {taskie.__version__}, Python {sys.version.split()[0]}\n{text}\n")
+    except OSError:
+        return summary
+    return f"{summary} Details: {log}"

@@ -1,0 +1,44 @@
+"""The words of `taskie next` and `taskie state`: what may be said, and which function does it."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add every command of the engine; they stand at the top level."""
+    next_ = commands.add_parser(
+        "next",
+        help="what comes next for a plan, and why: what continue-plan follows",
+        description="Says which action comes next for the newest plan, or that the agent should just stop, that all is "
+        "done, or that the user must decide. Changes nothing. Decided from state.json, else from the plan's files.",
+    )
+    next_.add_argument("--json", dest="as_json", action="store_true", help="for programs: a JSON object")
+    next_.set_defaults(run="taskie.plans.next_command:run")
+
+    description = "Reads or changes a plan's state.json."
+    state = commands.add_parser("state", help="read or change a plan's state.json", description=description)
+    verbs = state.add_subparsers(metavar="get|set", required=True)
+    get = verbs.add_parser(
+        "get",
+        help="print the state, or what a jq filter selects of it",
+        description="Prints the state as JSON, or the first result of a jq filter. Plain paths such as .phase need no "
+        "jq.",
+    )
+    get.add_argument(
+        "filter_", nargs="?", default=".", metavar="filter", help="such as .next_phase (default: everything)"
+    )
+    get.add_argument("-r", "--raw", action="store_true", help="print a text without its quotes")
+    get.set_defaults(run="taskie.plans.commands:state_get")
+    set_ = verbs.add_parser(
+        "set",
+        help="change fields, checked and atomically",
+        description="Changes the named fields and prints the new state; every other field stays as it is. A phase that "
+        "does not exist, or that cannot follow the present one, is refused. "
+        "Example: taskie state set phase=post-plan-review next_phase=plan-review",
+    )
+    set_.add_argument("fields", nargs="+", metavar="FIELD=VALUE", help="null empties a field that can be empty")
+    set_.add_argument("--force", action="store_true", help="allow a transition that the table of phases does not have")
+    set_.set_defaults(run="taskie.plans.commands:state_set")
+    for parser in (next_, get, set_):
+        parser.add_argument("--plan", metavar="ID", help="which plan (default: the one that was modified last)")
