@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest
 JOBS ?= 2
 
-.PHONY: test test-state test-validation test-client lint coverage bench demo dist clean
+.PHONY: test test-state test-validation test-client lint generate coverage bench demo dist clean
 
 test: $(VENV)/ready
 	$(PYTEST) -n $(JOBS) $(ARGS)
@@ -25,6 +25,10 @@ lint: $(VENV)/ready-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Skills and Codex prompts, from tools/commands.py.
+generate:
+	$(PYTHON) -m tools.generate
 
 coverage: $(VENV)/ready
 	rm -f .coverage .coverage.*

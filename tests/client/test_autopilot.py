@@ -214,7 +214,7 @@ def test_the_slash_command(claude_client: Client, specified: Project, version: t
     client.agent("Understood.")
     run = client.prompt(f"/taskie:autopilot {SPEC}")
     asked = json.dumps(run.requests[0].body)
-    assert f"what else the user says: {SPEC}" in asked
+    assert f"anything else the user says: {SPEC}" in asked
     assert f"{ROOT}/bin/taskie" in asked
     assert "One task, one commit." in asked
 

@@ -69,6 +69,37 @@ def test_every_command_expands_from_a_marketplace(half: int, claude_client: Clie
         assert "validated" in (run.stops[0].stdout or "")
 
 
+BOOKKEEPING = {
+    "add-task": "state set current_task=2",
+    "claudex-status": "claudex status",
+    "autopilot": "autopilot status",
+}
+
+
+@pytest.mark.parametrize("allowed", [True, False], ids=["allowed", "without-allowed-tools"])
+@pytest.mark.parametrize("name", BOOKKEEPING)
+def test_our_own_bookkeeping_asks_nobody(
+    name: str, allowed: bool, claude_client: Client, copy: Path, plan: Plan, version: tuple[int, ...]
+) -> None:
+    """In the default permission mode, as our texts spell the call, also after a block; anything else still asks."""
+    if version < (2, 1):
+        pytest.skip("this client has no commands from skills")
+    plan.state.write(phase="next-task", next_phase=None, current_task="1")
+    skill = copy / "skills" / name / "SKILL.md"
+    if not allowed:
+        skill.write_text(re.sub("^allowed-tools: .*\n", "", skill.read_text(), flags=re.MULTILINE))
+    command = copy / "bin" / "taskie"
+    calls = [f'"{command}" {BOOKKEEPING[name]}', f"'{command}' {BOOKKEEPING[name]}", f'"{command}" doctor']
+    block = """grep -q '"stop_hook_active":false' && echo '{"decision": "block", "reason": "go on"}'"""
+    client = claude_client(plugin=copy, tools=None, hooks={"Stop": block})
+    first, *others = [tool("Bash", command=call) for call in calls]
+    client.agent(first, "Done.", *others, "Done again.")
+    run = client.prompt(f"/taskie:{name} x")
+    denied = [denial["tool_input"]["command"] for denial in run.result["permission_denials"]]
+    assert denied == (calls[2:] if allowed else calls)
+    assert plan.state.read()["current_task"] == ("2" if allowed and name == "add-task" else "1")
+
+
 class Story:
     """A plan in the real client: the agent's moves, and what is asked after each."""
 

@@ -19,7 +19,7 @@ from taskie.project import plugin_root
 ROOT = Path(plugin_root())
 ACTIONS = {path.stem: path.read_text() for path in sorted((ROOT / "actions").glob("*.md"))}
 COMMAND = re.compile(r"`taskie (state set [^`]+)`")
-# Actions that are no phase of their own: they lead to one, or change none.
+# Actions that are not phases themselves: they lead to one, or change none.
 HELPERS = {"continue-plan", "add-task"}
 
 STANDALONE = {"next_phase": "null", "phase_iteration": "null"}

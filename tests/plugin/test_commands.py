@@ -12,11 +12,12 @@ import pytest
 from taskie import __version__
 from taskie.autopilot.table import ANY, NEXT_TASK, STEPS, TABLE
 from taskie.project import plugin_root
+from tools import commands
 
 ROOT = Path(plugin_root())
 ACTIONS = sorted(path.stem for path in (ROOT / "actions").glob("*.md"))
 # Commands of engines that need no action: the command line does the work.
-ENGINES = ["autopilot", *(f"claudex-{verb}" for verb in ("cancel", "plan", "review", "rollback", "status"))]
+ENGINES = [row.name for row in commands.ENGINES]
 
 
 def front(text: str) -> dict[str, str]:
@@ -27,8 +28,7 @@ def front(text: str) -> dict[str, str]:
 
 
 def test_one_for_each_action() -> None:
-    assert sorted(path.parent.name for path in (ROOT / "skills").glob("*/SKILL.md")) == sorted([*ACTIONS, *ENGINES])
-    assert sorted(path.stem for path in (ROOT / "codex/prompts").glob("*.md")) == [f"taskie-{name}" for name in ACTIONS]
+    assert sorted(row.name for row in commands.COMMANDS) == ACTIONS
 
 
 @pytest.mark.parametrize("name", ACTIONS)

@@ -1,0 +1,1 @@
+"""For people who work on Taskie; no part of what is installed."""
