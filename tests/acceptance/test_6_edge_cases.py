@@ -24,16 +24,19 @@ def post_review(plan: Plan, name: str) -> None:
 
 @row("6.1")
 def test_only_the_plan_touched_last_is_looked_at(make_plan: MakePlan, fake_claude: FakeCli, run_hook: RunHook) -> None:
-    one, other = make_plan("one", state={}), make_plan("other")
+    one, other = make_plan("one", state={}), make_plan("other", state={})
     one.age(60)
     other.age(3600)
+    # Edits in place: they leave the time of the directory as it was.
     other.state.write()
     before = one.state.read()
 
     assert_blocked(run_hook(), r"/plans/other/plan-review-1\.md")
     assert one.state == before
 
-    other.age(3600)
+    one.age(3600)
+    other.age(60)
+    one.write("plan.md", "# Plan one, edited\n\n## Overview\n")
     assert_blocked(run_hook(), r"/plans/one/plan-review-1\.md")
 
 
