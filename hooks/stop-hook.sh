@@ -3,11 +3,9 @@
 #
 #   stop-hook.sh                  errors in the input exit 2, for scripts and tests
 #   stop-hook.sh --fail-open      as the client runs it: always exit 0, since exit 2 would block the stop
-#   stop-hook.sh --pre-tool-use   the PreToolUse hook, which only Autopilot has; silence allows the tool
+#   stop-hook.sh --pre-tool-use   the hook for another event; silence allows what it is about
 #
 # No `set -e` or `-u`: the shell's own errors exit 2. stdin is left alone: the shell reads byte by byte.
-
-markers='autopilot-state.json .gauntlet/config.yml .claude/claudex .taskie/plans'
 
 marked() { # does this directory hold a marker of an engine?
     for marker in $markers; do
@@ -25,17 +23,17 @@ marked_upwards() { # does this directory, or one above it?
     marked ''
 }
 
-by_client=
-silence='{"suppressOutput": true}'
+markers=
+# <markers> of the engines that take an event, written by `make generate`
 case $1 in
-    --fail-open) by_client=$CLAUDE_PROJECT_DIR ;;
-    --pre-tool-use) by_client=$CLAUDE_PROJECT_DIR markers=autopilot-state.json silence= ;;
+    --pre-tool-use) markers='autopilot-state.json' ;;
+    --fail-open) markers='autopilot-state.json .gauntlet/config.yml .claude/claudex .taskie/plans' ;;
 esac
 
-if [ -n "$by_client" ]; then
+if [ -n "$markers" ] && [ -n "$CLAUDE_PROJECT_DIR" ]; then
     if [ -n "$TASKIE_HOOK_SKIP" ]; then
         applies=
-    elif marked "$by_client" || marked_upwards "$PWD"; then
+    elif marked_upwards "$PWD" || { [ "$CLAUDE_PROJECT_DIR" != "$PWD" ] && marked "$CLAUDE_PROJECT_DIR"; }; then
         applies=yes
     else
         # The path may lead here through a link; its physical form has other parents.
@@ -44,7 +42,7 @@ if [ -n "$by_client" ]; then
         if [ "$PWD" != "$logical" ] && marked_upwards "$PWD"; then applies=yes; else applies=; fi
     fi
     if [ -z "$applies" ]; then
-        [ -n "$silence" ] && echo "$silence"
+        [ "$1" = --fail-open ] && echo '{"suppressOutput": true}'
         exit 0
     fi
 fi

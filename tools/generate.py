@@ -9,13 +9,15 @@ import sys
 from pathlib import Path
 from typing import Callable
 
-from tools import commands
+from tools import commands, hooks
 
 ROOT = Path(__file__).resolve().parent.parent
 # Each file by its path from the repository's root, and what makes its text. One that is generated only in part is
 # read and changed by its function, which gets the root. Add a file here; a test compares them all.
 FILES: list[tuple[str, Callable[[Path], str]]] = [
     *commands.files(),
+    ("hooks/stop-hook.sh", hooks.stop_hook),
+    ("hooks/hooks.json", hooks.hooks_json),
 ]
 # Every file in these folders must be generated.
 FOLDERS = ("skills", "codex/prompts")

@@ -154,7 +154,7 @@ def _answer(said: str | None) -> str | None:
     try:
         answer = json.loads(said)
     except ValueError:
-        return f"answers {shown(said.strip())!r}, which is no JSON"
+        return f"answers {shown(said.strip())!r}, which is not JSON"
     if answer == {"suppressOutput": True}:
         return None
     return f"answers: {shown(str(answer.get('systemMessage', answer) if isinstance(answer, dict) else answer), 300)}"
