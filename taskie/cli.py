@@ -32,8 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from taskie import client
 
         return client.main(words[1:])
-    parser = _parser()
     try:
+        parser = _parser(words)
         options = vars(parser.parse_args(words))
         if "run" not in options:
             parser.print_help()
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return end_by(number)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="taskie",
         description="Keeps a coding agent at work until its plan, its tasks and its code have passed their reviews.",
@@ -92,13 +92,12 @@ def _parser() -> argparse.ArgumentParser:
         run="taskie.overview:main",
     )
     _add_json(status)
+    broken = {}
     for name in engines.ENGINES:
         try:
-            _add_engine(commands, name, engines.load(name))
+            _add_engine(commands, name, engines.load(name), wanted=words[:1] == [name])
         except Exception as error:
-            from taskie.hook import report
-
-            print(f"taskie: {report(error, os.environ, f'The engine {name}')}", file=sys.stderr)
+            broken[name] = error
     _add_setup(commands)
     # Its options are its own, and need pytest's plugin: see taskie.client.
     commands.add_parser("client", help="real clients for the tests: install, list, check", add_help=False)
@@ -111,6 +110,13 @@ def _parser() -> argparse.ArgumentParser:
         run="taskie.demo:main",
     )
     demo.add_argument("--keep", action="store_true", help="leave the folder for inspection and say where it is")
+    for name, fault in broken.items():
+        if words[:1] == [name] or (words and not words[0].startswith("-") and words[0] not in commands.choices):
+            from taskie.hook import report
+
+            raise CommandError(report(fault, os.environ, f"Taskie's engine {name}"))
+        if name not in commands.choices:
+            commands.add_parser(name, help=f"cannot be used ({type(fault).__name__}: {fault})")
     return parser
 
 
@@ -124,10 +130,13 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", dest="as_json", action="store_true", help="for programs: a JSON object")
 
 
-def _add_engine(commands: Commands, name: str, engine: Engine) -> None:
+def _add_engine(commands: Commands, name: str, engine: Engine, *, wanted: bool) -> None:
     """The engine's own commands and, where they stand under its name, its hooks and its status."""
     if not engine.SUMMARY:
         return engine.add_commands(commands)
+    if not wanted:
+        commands.add_parser(name, help=engine.SUMMARY)
+        return None
     described = f"{engine.SUMMARY[0].upper()}{engine.SUMMARY[1:]}."
     parser = commands.add_parser(name, help=engine.SUMMARY, description=described)
     verbs = parser.add_subparsers(metavar="COMMAND", required=True)

@@ -58,7 +58,7 @@ def _status(name: str, cwd: str) -> Status:
     except CommandError as error:
         problem = str(error)
     except Exception as error:
-        problem = report(error, os.environ, f"The engine {name}")
+        problem = report(error, os.environ, f"Taskie's engine {name}")
     return Status({"problem": problem}, (problem,))
 
 
