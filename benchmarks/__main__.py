@@ -81,11 +81,40 @@ def main() -> None:
             lambda: run(["/bin/sh", "-c", ":"], empty, kept),
         )
         ratio("validate a plan / bare interpreter", 3.5, lambda: hook(plan), lambda: run(bare, plan, kept))
+        _own_hook(base, plan, kept, event)
         _review(base, review, bare, kept, hook)
         _gauntlet(base / "gated", kept)
         _newest(base)
     finally:
         shutil.rmtree(base, ignore_errors=True)
+
+
+BARE = """
+import json, sys
+event = json.load(sys.stdin)
+if not event["stop_hook_active"] and "nothing" in event["cwd"]:
+    print(json.dumps({"decision": "block", "reason": "Stay."}))
+"""
+OWN = """
+from taskie import Decision, Event, Turn, run
+def decide(event: Event, turn: Turn) -> Decision:
+    return Decision(reason="Stay.") if "nothing" in event.cwd else Decision()
+run(decide)
+"""
+
+
+def _own_hook(base: Path, project: Path, env: dict[str, str], event: str) -> None:
+    """The same hook on `taskie.run`, and written bare on sys.stdin and json."""
+    python = os.path.realpath(sys.executable)
+    for name, text in (("bare.py", BARE), ("own.py", OWN)):
+        (base / name).write_text(text)
+    env = {**env, "PYTHONPATH": str(ROOT)}
+    ratio(
+        "a hook of one's own / the same on sys.stdin and json",
+        1.5,
+        lambda: run([python, str(base / "own.py")], project, env, event),
+        lambda: run([python, str(base / "bare.py")], project, env, event),
+    )
 
 
 def _review(base: Path, project: Path, bare: list[str], env: dict[str, str], hook: Callable[[Path], None]) -> None:

@@ -5,22 +5,19 @@ The public names are few, and imported only when asked for: the hook starts thro
 
 from __future__ import annotations
 
-__all__ = ["Decision", "Event", "Turn", "__version__", "parse_event"]
+__all__ = ["Decision", "Event", "Turn", "__version__", "run"]
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from taskie.guard import Turn
-    from taskie.protocol import Decision, Event, parse_event
+    from taskie.own_hook import run
+    from taskie.protocol import Decision, Event
+
+_HOMES = {"Decision": "protocol", "Event": "protocol", "Turn": "guard", "run": "own_hook"}
 
 
 def __getattr__(name: str) -> object:
-    if name == "Turn":
-        from taskie import guard
-
-        return guard.Turn
-    if name in __all__:
-        from taskie import protocol
-
-        return getattr(protocol, name)
+    if name in _HOMES:
+        return getattr(__import__(f"taskie.{_HOMES[name]}", fromlist=[name]), name)
     raise AttributeError(f"module 'taskie' has no attribute {name!r}")

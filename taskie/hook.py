@@ -53,18 +53,27 @@ def main(argv: Sequence[str] = (), only: str | None = None) -> int:
     return answer(deciding, name, only=only, strict=unified and "--fail-open" not in argv)
 
 
-def answer(deciding: Deciding, name: str | None, *, only: str | None = None, strict: bool = False) -> int:
+def answer(
+    deciding: Deciding,
+    name: str | None,
+    *,
+    only: str | None = None,
+    strict: bool = False,
+    subject: str = "Taskie's hook",
+    skippable: bool = True,
+) -> int:
     """One event from stdin, one line to stdout. The only place that reads, prints and catches everything.
 
     `name`: the event that is meant, whatever the input says. `only`: an engine that answers in its own dialect.
-    `strict`: input that cannot be used exits 2, for scripts; a client would take that for a block.
+    `strict`: input that cannot be used exits 2, for scripts; a client would take that for a block. `skippable`: inside
+    a review that Taskie has started, everything is allowed.
     """
     began = process_start()
     env = dict(os.environ)
     event = None
     try:
         try:
-            if env.get("TASKIE_HOOK_SKIP"):
+            if skippable and env.get("TASKIE_HOOK_SKIP"):
                 decision = Decision(details=SKIPPED)
             else:
                 event = parse_event(read_stdin())
@@ -76,7 +85,7 @@ def answer(deciding: Deciding, name: str | None, *, only: str | None = None, str
                 return 2 if strict else 0
             decision = Decision(warnings=(str(error),), details=INVALID)
         except Exception as error:
-            decision = Decision(warnings=(report(error, env),), details=FAILED)
+            decision = Decision(warnings=(report(error, env, subject),), details=FAILED)
         return _say(decision, event, name, only)
     except BaseException as error:
         number = getattr(error, "number", None)  # taskie.processes.Ended, which only a review imports
@@ -164,14 +173,18 @@ def _say(decision: Decision, event: Event | None, name: str | None, only: str | 
     return 0
 
 
-def report(error: Exception, env: Mapping[str, str], subject: str = "Taskie's hook") -> str:
+def cache(env: Mapping[str, str]) -> str:
+    """Our folder for what may be lost."""
+    return os.path.join(env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "taskie")
+
+
+def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
     """Log an error that nobody foresaw; returns a sentence that says where."""
     import traceback
 
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     write(2, text)
-    cache = env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    log = os.path.join(cache, "taskie", "hook.log")
+    log = os.path.join(cache(env), "hook.log")
     summary = f"{subject} failed ({type(error).__name__}: {shown(str(error))}) and holds nothing up."
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
