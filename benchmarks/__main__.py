@@ -104,7 +104,7 @@ run(decide)
 
 
 def _own_hook(base: Path, project: Path, env: dict[str, str], event: str) -> None:
-    """The same hook on `taskie.run`, and written bare on sys.stdin and json."""
+    """The same hook on `taskie.run`, and bare on sys.stdin and json; both without the site directory, the dearest."""
     python = os.path.realpath(sys.executable)
     for name, text in (("bare.py", BARE), ("own.py", OWN)):
         (base / name).write_text(text)
@@ -112,8 +112,8 @@ def _own_hook(base: Path, project: Path, env: dict[str, str], event: str) -> Non
     ratio(
         "a hook of one's own / the same on sys.stdin and json",
         1.5,
-        lambda: run([python, str(base / "own.py")], project, env, event),
-        lambda: run([python, str(base / "bare.py")], project, env, event),
+        lambda: run([python, "-S", str(base / "own.py")], project, env, event),
+        lambda: run([python, "-S", str(base / "bare.py")], project, env, event),
     )
 
 
