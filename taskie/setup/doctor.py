@@ -98,6 +98,11 @@ def _installation(facts: Facts) -> Iterator[Finding]:
     works = plugin or any(_unusable(handler) is None for _, handler in installed)
     for source, handler in installed:
         yield from _entry(source, handler, "warning" if works else "error")
+    for source in facts.sources:
+        missing = [event for event in settings.SWITCHES if not settings.handlers(source.says, event)]
+        if missing and source.kind != "codex" and settings.handlers(source.says):
+            text = f"{source.path} has the hook for Stop, but not for {' or '.join(missing)}"
+            yield Finding("warning", "settings", text, f"taskie install {_scope(source)}")
     scripts = {settings.script_of(handler) for _, handler in claude}
     if len(scripts) + bool(plugin) > 1:
         text = f"the hook runs {len(scripts) + bool(plugin)} times at every stop"
@@ -120,14 +125,17 @@ def _entry(source: Source, handler: Any, level: Level) -> Iterator[Finding]:
     script = settings.script_of(handler)
     problem = _unusable(handler)
     if problem:
-        scope = "--user" if source.kind == "user" else "--project"
-        remedy = f"taskie install {'--client codex' if source.kind == 'codex' else scope}"
-        yield Finding(level, "settings", f"{source.path} names {script}, which {problem}", remedy)
+        text = f"{source.path} names {script}, which {problem}"
+        yield Finding(level, "settings", text, f"taskie install {_scope(source)}")
     elif source.kind == "codex":
         text = f"the hook is installed for Codex in {source.path}"
         yield Finding("ok", "settings", text, "Codex skips it until you have trusted it: /hooks in `codex`")
     else:
         yield Finding("ok", "settings", f"the hook is installed in {source.path}")
+
+
+def _scope(source: Source) -> str:
+    return {"user": "--user", "codex": "--client codex"}.get(source.kind, "--project")
 
 
 def _plugin(facts: Facts) -> tuple[str, Source] | None:

@@ -31,7 +31,8 @@ def handler(**fields: Any) -> dict[str, Any]:
 
 def source(kind: str = "user", *, problem: str | None = None, hook: Any = None, **says: Any) -> Source:
     if hook is not None:
-        says["hooks"] = {"Stop": [{"hooks": [hook]}]}
+        before_tools = {**hook, "command": str(hook.get("command")).replace("--fail-open", "--pre-tool-use")}
+        says["hooks"] = {"Stop": [{"hooks": [hook]}], "PreToolUse": [{"hooks": [before_tools]}]}
     return Source(kind, f"/{kind}/settings.json", says, problem)
 
 
@@ -102,6 +103,13 @@ class TestJudgement:
         assert "installed nowhere" in trouble(facts)[1]
         facts = replace(GOOD, sources=[source(enabledPlugins=off), source("project", enabledPlugins=on)])
         assert troubles(facts) == []
+
+    @pytest.mark.parametrize(("kind", "option"), [("user", "--user"), ("project", "--project")])
+    def test_an_event_of_an_engine_is_missing(self, kind: str, option: str) -> None:
+        installed = source(kind, hook=handler())
+        del installed.says["hooks"]["PreToolUse"]
+        text = f"{installed.path} has the hook for Stop, but not for PreToolUse"
+        assert trouble(replace(GOOD, sources=[installed])) == ("warning", text, f"taskie install {option}")
 
     def test_twice(self) -> None:
         facts = replace(GOOD, sources=[source(hook=handler(), enabledPlugins={"taskie@here": True})])
