@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
+from taskie.autopilot import texts
+
 # Our command in every way that an agent's shell may spell it. The client compares texts, so each needs its own rule;
 # the quotes are there for a path with a space.
 SPELLINGS = (
@@ -136,9 +138,19 @@ def _skill_of(row: Command) -> Callable[[Path], str]:
 
     def text(root: Path) -> str:
         own = root / "tools" / "bodies" / f"{row.name}.md"
-        return _document(head, own.read_text(encoding="utf-8") if row in ENGINES else _attached(row, root))
+        body = own.read_text(encoding="utf-8") if row in ENGINES else _attached(row, root)
+        return _document(head, body.replace("{steps}", _steps()))
 
     return text
+
+
+def _steps() -> str:
+    """Autopilot's steps as rows of a table: the words with which its hook asks for each."""
+    rows = []
+    for step, (what, how) in texts.STEPS.items():
+        calls = ", then ".join(f"`autopilot {line}`" for line in how.split("\n"))
+        rows.append(f"| `{step}` | {what} | {calls} |")
+    return "\n".join(rows)
 
 
 def _attached(row: Command, root: Path) -> str:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 MOST = 50  # files that are named
 # For each step: what to do, and the word of the command line that does or reports it.
-_STEPS = {
+STEPS = {
     "coder": (
         "Have the coder do it, and nothing else. Report every file that changed.",
         """advance '{"step": "coder", "files_changed": ["src/…"]}'""",
@@ -53,7 +53,7 @@ advance '{"step": "pre_check_blueprint", "result": "pass"}'""",
 
 def instruction(command: str, place: str, step: str, files: Sequence[str], spec: str) -> str:
     """The one next step: `place` says of which task, `command` is how this shell calls us."""
-    what, how = _STEPS[step]
+    what, how = STEPS[step]
     how = how.replace("FILES", " ".join(map(quoted, files[:MOST]))).replace("SPEC", quoted(spec))
     calls = "\n".join(f"{command} autopilot {line}" for line in how.split("\n"))
     changed = f"\n\nChanged so far: {', '.join(files[:MOST])}" if files else ""

@@ -74,7 +74,7 @@ def test_autopilot_knows_every_step() -> None:
     assert sorted(listed) == sorted([*STEPS, NEXT_TASK])
     for step, result in TABLE:
         if result != ANY and step not in ("tester", "commit", "verify_smoke", "verify_func"):
-            assert f"`{result}`" in table
+            assert re.search(rf"\b{result}\b", table)
 
 
 def test_the_manifests_agree() -> None:

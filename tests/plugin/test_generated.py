@@ -101,8 +101,8 @@ RUNS_PROGRAMS = {"test", "regression", "pre-check", "commit", "verify"}
 class TestOurOwnBookkeeping:
     def test_asks_nobody(self, row: commands.Command) -> None:
         """Every call of our command that the texts ask for, but those that run the project's own programs."""
-        folder = "actions" if row in commands.COMMANDS else "tools/bodies"
-        text = (generate.ROOT / folder / f"{row.name}.md").read_text(encoding="utf-8")
+        path = f"actions/{row.name}.md" if row in commands.COMMANDS else f"skills/{row.name}/SKILL.md"
+        text = (generate.ROOT / path).read_text(encoding="utf-8").rpartition("\n---\n")[2]
         words = set(re.findall(r"[`/]taskie\"? ([a-z]+(?: [a-z-]+)?)", text))
         words |= {f"autopilot {verb}" for verb in re.findall(r"`autopilot ([a-z-]+)", text)}
         asked = {word for word in words if not any(f"{word} ".startswith(f"{known} ") for known in row.unasked)}
