@@ -11,7 +11,7 @@ from taskie import config, project
 from taskie.engine import Status, Table
 from taskie.errors import USAGE_ERROR, CommandError
 from taskie.plans import MARKER, detect, files, state, transitions
-from taskie.plans.phases import PHASES
+from taskie.plans.phases import NEW_PLAN, ONE_TASK, PHASES, REVIEWS
 from taskie.protocol import parse_json, shown
 from taskie.store import StoreError
 
@@ -84,25 +84,50 @@ def _select(value: Any, filter_: str) -> Any:
 
 def state_set(fields: list[str], *, force: bool, plan: str | None) -> int:
     """Change the fields in one checked, atomic write and print the new state."""
+    wanted = dict(_field(text) for text in fields)
+    return _write(find_plan(plan), wanted, force=force, creates=force or wanted.get("phase") == NEW_PLAN)
+
+
+def state_begin(cycle: str, task: str | None, *, plan: str | None) -> int:
+    """Begin the review cycle that an action leads to, in one checked, atomic write, and print the new state."""
+    review = REVIEWS[PHASES[cycle].next[0]]
+    if (review.needs == ONE_TASK) != (task is not None):
+        wrong = "needs the id of its task" if task is None else "is not about one task"
+        raise CommandError(f"{cycle} {wrong}: see `taskie state begin --help`", USAGE_ERROR)
+    if task is not None:
+        _field(f"current_task={task}")
+    path = find_plan(plan)
+    return _write(path, transitions.begin(cycle, task, settings(path)), creates=True)
+
+
+def _write(path: str, wanted: dict[str, Any], *, force: bool = False, creates: bool) -> int:
     if os.environ.get("TASKIE_HOOK_SKIP"):
         raise CommandError("a review never changes state.json: the hook that started it does")
-    wanted = dict(_field(text) for text in fields)
-    path = find_plan(plan)
+    configured = settings(path)
+    model = wanted.get("review_model")
+    if model is not None and not configured.allows_model(model):
+        listed = ", ".join(configured.review_models)
+        raise CommandError(f"review_model must be one of review.models ({listed}), not {shown(model)!r}", USAGE_ERROR)
 
     def change(now: dict[str, Any]) -> dict[str, Any]:
         try:
-            return transitions.changes(now, wanted, force=force)
-        except transitions.Refused as error:
+            return transitions.changes(now, wanted, configured, force=force)
+        except transitions.TransitionRefused as error:
             raise CommandError(f"{error} Nothing was changed.") from None
 
     try:
-        if not force and not os.path.lexists(os.path.join(path, state.FILE)) and wanted.get("phase") != "new-plan":
-            raise CommandError(f"{path} has no state.json; only phase=new-plan creates one (or --force)")
+        if not creates and not os.path.lexists(os.path.join(path, state.FILE)):
+            raise CommandError(f"{path} has no {state.FILE}; `taskie state begin {NEW_PLAN}` creates one (or --force)")
         written = state.update(path, change)
     except StoreError as error:
         raise CommandError(f"{path}: {error}. Nothing was changed.") from None
     print(json.dumps(written, indent=2))
     return 0
+
+
+def settings(plan: str) -> config.Config:
+    """The settings that hold for a plan: those of its project."""
+    return config.load(os.path.dirname(os.path.dirname(os.path.dirname(plan))), os.environ)
 
 
 def _field(text: str) -> tuple[str, Any]:
@@ -146,7 +171,7 @@ def _row(plans: str, name: str) -> dict[str, Any]:
             row["problem"] = "no state.json"
             return row
         row["state"] = raw
-        current = state.interpret(raw, config.load(os.path.dirname(os.path.dirname(plans)), os.environ))
+        current = state.interpret(raw, settings(os.path.join(plans, name)))
     except (StoreError, state.BadField) as error:
         row["problem"] = str(error)
         return row

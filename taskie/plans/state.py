@@ -7,6 +7,7 @@ import os
 import re
 
 from taskie.config import is_model
+from taskie.plans.phases import NEW_PLAN, PHASES
 from taskie.protocol import parse_json
 from taskie.store import Lock, StoreError, edit_object, read_regular, replace
 from taskie.values import Value
@@ -96,18 +97,32 @@ def missing_fields(raw: Mapping[str, Any]) -> list[str]:
     return [field for field in REQUIRED if field not in raw]
 
 
-def interpret(raw: Mapping[str, Any], config: Config) -> PlanState:
-    """The state with defaults for what is missing; BadField for a value of the wrong type."""
-    values: dict[str, Any] = {
+def new(config: Config) -> dict[str, Any]:
+    """The state of a new plan. Nothing else makes one."""
+    return {
         "max_reviews": config.review_max_reviews,
         "current_task": None,
-        "phase": None,
-        "phase_iteration": None,
-        "next_phase": None,
+        "phase": NEW_PLAN,
+        "phase_iteration": 0,
+        "next_phase": PHASES[NEW_PLAN].next[0],
         "review_model": config.review_models[0],
         "consecutive_clean": 0,
         "tdd": False,
     }
+
+
+def fresh_cycle(config: Config) -> dict[str, Any]:
+    """What every review cycle begins with; `max_reviews` is the plan's own."""
+    fresh = new(config)
+    return {field: fresh[field] for field in ("phase_iteration", "review_model", "consecutive_clean")}
+
+
+def interpret(raw: Mapping[str, Any], config: Config) -> PlanState:
+    """The state with defaults for what is missing; BadField for a value of the wrong type.
+
+    A model that is no longer among the configured ones is not used: the first of these is.
+    """
+    values: dict[str, Any] = {**new(config), "phase": None, "phase_iteration": None, "next_phase": None}
     for field, (fits, expected) in FIELDS.items():
         value = raw.get(field)
         if field == "current_task" and _count(value):
@@ -116,7 +131,8 @@ def interpret(raw: Mapping[str, Any], config: Config) -> PlanState:
             continue
         if not fits(value):
             raise BadField(f"{FILE}: {field} must be {expected}")
-        values[field] = value
+        if field != "review_model" or config.allows_model(value):
+            values[field] = value
     return PlanState(**values)
 
 

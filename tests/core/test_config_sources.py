@@ -135,7 +135,7 @@ def test_file_that_is_no_toml(sources: Sources, place: str, content: bytes) -> N
     found = sources.load()
     assert found.replace(warnings=()) == DEFAULT.replace(review_max_reviews=3)
     (warning,) = found.warnings
-    assert warning.startswith(f"{path}: is no valid TOML (")
+    assert warning.startswith(f"{path}: is not valid TOML (")
     assert warning.endswith("; its settings are not used")
 
 
