@@ -6,6 +6,7 @@ import os
 import stat
 
 from taskie.store import StoreError, read_regular
+from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,17 @@ if TYPE_CHECKING:
 
 
 MAX_TEXT = 16 * 1024 * 1024
+
+
+class PlanDirectory(Value):
+    """One plan's directory. `label` is how messages call it, so that an agent elsewhere finds it."""
+
+    name: str
+    path: str
+    label: str
+
+    def file(self, name: str) -> str:
+        return os.path.join(self.path, name)
 
 
 def plan_directories(plans: str, problems: list[str] | None = None) -> list[str]:
