@@ -6,7 +6,18 @@ import re
 from typing import TYPE_CHECKING
 
 from taskie.plans import loop
-from taskie.plans.phases import LAST_REVIEW, ONE_TASK, PHASES, POST_REVIEWS, REVIEWS, WORK
+from taskie.plans.phases import (
+    COMPLETE,
+    CONTINUE_TASK,
+    CREATE_TASKS,
+    LAST_REVIEW,
+    NEW_PLAN,
+    ONE_TASK,
+    PHASES,
+    POST_REVIEWS,
+    REVIEWS,
+    WORK,
+)
 from taskie.plans.state import FILE, is_task_id
 from taskie.plans.tasks import Task, parse_tasks
 from taskie.protocol import shown
@@ -18,11 +29,8 @@ if TYPE_CHECKING:
     from taskie.plans.phases import Review
     from taskie.plans.state import PlanState
 
-# Answers that are no action: the hook is next, nobody is, or the user.
-STOP, COMPLETE, ASK = "stop", "complete", "ask"
-
-# The actions that a plan without a state, or with a half-done artifact, is sent to.
-WRITE_PLAN, WRITE_TASKS, RESUME = "new-plan", "create-tasks", "continue-task"
+# Answers that are not actions, besides COMPLETE: the hook is next, or the user.
+STOP, ASK = "stop", "ask"
 
 FINISHED = ("done", "completed")
 LONG_ENOUGH = 50  # lines; a plan without an overview that is longer than this was not interrupted
@@ -79,7 +87,7 @@ def route(found: Found) -> Step:
         return Step(
             COMPLETE, f'Set phase to "{COMPLETE}" and next_phase to null, and tell the user that all tasks are done.'
         )
-    if following == RESUME:
+    if following == CONTINUE_TASK:
         return _resume(found, state, f"{FILE} announces {following}.")
     if following in WORK:
         return _next_task(found, state, following)
@@ -90,7 +98,7 @@ def route(found: Found) -> Step:
 
 def new_plan() -> Step:
     """For a project without any plan."""
-    return Step(WRITE_PLAN, "There is no plan yet.")
+    return Step(NEW_PLAN, "There is no plan yet.")
 
 
 def unusable(trouble: str) -> Step:
@@ -121,7 +129,7 @@ def _before_review(found: Found, state: PlanState, review: Review) -> Step:
     gap = _GAPS[review.resumed_by](found, state, review)
     if gap is None:
         return _stop(state, review, "What is to be reviewed is finished")
-    if review.resumed_by == RESUME:
+    if review.resumed_by == CONTINUE_TASK:
         return _resume(found, state, gap)
     return Step(review.resumed_by, gap)
 
@@ -164,9 +172,9 @@ def _task_gap(found: Found, state: PlanState, review: Review) -> str | None:
 
 # What is missing of a review's subject, by the action that finishes it.
 _GAPS: Mapping[str, Callable[[Found, PlanState, Review], str | None]] = {
-    WRITE_PLAN: _plan_gap,
-    WRITE_TASKS: _tasks_gap,
-    RESUME: _task_gap,
+    NEW_PLAN: _plan_gap,
+    CREATE_TASKS: _tasks_gap,
+    CONTINUE_TASK: _task_gap,
 }
 
 
@@ -211,23 +219,25 @@ def _nothing_announced(found: Found, state: PlanState) -> Step:
 
 def _resume(found: Found, state: PlanState, why: str) -> Step:
     if state.current_task is not None:
-        return Step(RESUME, why, state.current_task)
+        return Step(CONTINUE_TASK, why, state.current_task)
     task = _last_touched(found)
-    return Step(RESUME, why) if task is None else _for_task(RESUME, f"{why} Go on with task {_name(task)}.", task)
+    if task is None:
+        return Step(CONTINUE_TASK, why)
+    return _for_task(CONTINUE_TASK, f"{why} Go on with task {_name(task)}.", task)
 
 
 def _without_state(found: Found) -> Step:
     """A plan from before there were states, or one whose state was spoiled."""
     because = found.trouble
     if found.plan_text is None:
-        return Step(WRITE_PLAN, f"{because}, and no plan.md either.")
+        return Step(NEW_PLAN, f"{because}, and no plan.md either.")
     if not _has_rows(found.tasks_text):
-        return Step(WRITE_TASKS, f"{because}; there is a plan.md, but no tasks in tasks.md.")
+        return Step(CREATE_TASKS, f"{because}; there is a plan.md, but no tasks in tasks.md.")
     task = _last_touched(found)
     if task is None:
         return Step(COMPLETE, f"{because}, but every task in tasks.md is finished: tell the user that all are done.")
     how = "was touched last in git's log" if task.id in found.touched else "is the first unfinished one"
-    return _for_task(RESUME, f"{because}; task {_name(task)} {how}.", task)
+    return _for_task(CONTINUE_TASK, f"{because}; task {_name(task)} {how}.", task)
 
 
 def _last_touched(found: Found) -> Task | None:
