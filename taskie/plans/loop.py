@@ -18,41 +18,40 @@ if TYPE_CHECKING:
 
     from taskie.config import Config
     from taskie.guard import Turn
-    from taskie.plans.files import PlanDirectory
+    from taskie.plans.files import Contents, PlanDirectory
     from taskie.plans.state import PlanState
+    from taskie.plans.tasks import Task
 
 
 class Seen(Value):
     """All that a decision rests on; `problems` are what could not be read, for the person.
 
     `state` is what `raw` means, None if it cannot be used. `answered`: the post-review that it waits for is written,
-    of this iteration and not older than its review. `names` and `nested` are the plan's Markdown files; `tasks` is
-    the text of `tasks.md`, None if it cannot be read, for the reason `unreadable`. A review that has run has found
-    the work clean or not, or has failed for a reason.
+    of this iteration and not older than its review. A review that has run was `clean` or not, or is a `failure`.
     """
 
     turn: Turn
     config: Config
     plugin: str
-    plan: PlanDirectory | None = None
+    plan: PlanDirectory
+    contents: Contents
     problems: tuple[str, ...] = ()
     raw: dict[str, Any] | None = None
     state: PlanState | None = None
     answered: bool = False
     has_task_file: bool = False
-    is_gone: bool = False
-    names: tuple[str, ...] = ()
-    nested: bool = False
-    tasks: str | None = None
-    unreadable: str | None = None
     clean: bool | None = None
     failure: str | None = None
+
+    def tasks(self) -> list[Task]:
+        return parse_tasks(self.contents.tasks or "")
 
 
 class Due(Value):
     """A review that is to run now. `evidence`: the post-review of the one before it is done."""
 
     review: Review
+    state: PlanState
     evidence: bool
     task_files: tuple[str, ...] = ()
 
@@ -67,29 +66,24 @@ class Conclusion(Value):
 
 def decide(seen: Seen) -> Conclusion:
     """What a stop leads to. The review comes first; where there is none, the plan's structure is looked at."""
-    turn, plan, state = seen.turn, seen.plan, seen.state
+    turn, name = seen.turn, seen.plan.name
     if turn.active and turn.strict:
         return Conclusion(APPROVE)
-    if plan is None:
-        return Conclusion(Decision(warnings=seen.problems))
-    due = None if state is None else _due(state, seen.answered)
-    if state is None or due is None:
-        return _validate(seen, plan, None if state is None else _pause(state, turn))
+    due = _due(seen)
+    if due is None:
+        return _validate(seen, _pause(seen))
     if seen.clean is not None:
-        return _conclude(seen, plan, state, due, seen.clean)
+        return _conclude(seen, due, seen.clean)
     if not turn.may_block(due.evidence):
-        return _validate(seen, plan, f"A {due.review.title} is due. It runs when the agent stops in its next turn.")
-    if not is_plan_id(plan.name):
+        return _validate(seen, f"A {due.review.title} is due. It runs when the agent stops in its next turn.")
+    if not is_plan_id(name):
         allowed = "letters, digits, '.', '_' and '-'"
-        renamed = f"Plan '{shown(plan.name)}' is not reviewed: rename its directory, using only {allowed}"
-        return _validate(seen, plan, renamed)
-    if state.max_reviews == 0:
-        return _skip(seen, state, due)
-    listed = _task_files(seen) if due.review.needs == ALL_TASKS else ()
-    obstacle = seen.failure or limit_message(state, due.review) or _missing(seen, plan, state, due.review, listed)
-    if obstacle:
-        return _validate(seen, plan, obstacle)
-    return Conclusion(due=due.replace(task_files=listed))
+        return _validate(seen, f"Plan '{shown(name)}' is not reviewed: rename its directory, using only {allowed}")
+    if due.state.max_reviews == 0:
+        changes = {"phase": due.review.phase, "phase_iteration": 0}
+        return _advance(seen, due, changes, "skipped (max_reviews=0)")
+    obstacle = seen.failure or limit_message(due.state, due.review) or _missing(seen, due)
+    return _validate(seen, obstacle) if obstacle else Conclusion(due=due)
 
 
 def awaited(state: PlanState) -> Review | None:
@@ -112,61 +106,53 @@ def limit_message(state: PlanState, review: Review) -> str | None:
     )
 
 
-def _due(state: PlanState, answered: bool) -> Due | None:
+def _due(seen: Seen) -> Due | None:
     """The review that this stop is about.
 
     Agents often write the post-review and forget `state.json`; then the file is taken for the transition.
     """
-    review = REVIEWS.get(state.next_phase or "")
-    if review:
-        return Due(review, evidence=state.phase == review.post)
-    review = awaited(state)
-    return Due(review, evidence=True) if review and answered else None
+    state = seen.state
+    if state is None:
+        return None
+    announced = REVIEWS.get(state.next_phase or "")
+    review = announced or (awaited(state) if seen.answered else None)
+    if review is None:
+        return None
+    evidence = announced is None or state.phase == review.post
+    listed = task_files(seen.tasks(), set(seen.contents.names)) if review.needs == ALL_TASKS else []
+    return Due(review, state, evidence, tuple(listed))
 
 
-def _pause(state: PlanState, turn: Turn) -> str | None:
+def _pause(seen: Seen) -> str | None:
     """Why no review is due, where that is worth a word."""
-    owed = awaited(state)
-    if owed and turn.active:
+    state = seen.state
+    owed = awaited(state) if state else None
+    if state and owed and seen.turn.active:
         return (
             f"The {owed.post} of iteration {state.phase_iteration or 0} is not done, so the review loop "
             "pauses here. Run /taskie:continue-plan to go on, or set next_phase to null in state.json to end it."
         )
-    if state.next_phase is not None and state.next_phase not in PHASES:
+    if state and state.next_phase is not None and state.next_phase not in PHASES:
         return f"state.json: next_phase {shown(state.next_phase)!r} does not exist; no review until it is fixed"
     return None
 
 
-def _task_files(seen: Seen) -> tuple[str, ...]:
-    return tuple(task_files(parse_tasks(seen.tasks or ""), set(seen.names)))
-
-
-def _missing(seen: Seen, plan: PlanDirectory, state: PlanState, review: Review, listed: tuple[str, ...]) -> str | None:
+def _missing(seen: Seen, due: Due) -> str | None:
     """What a review needs and does not have."""
-    if review.needs == ONE_TASK and state.current_task is None:
+    needs, task, label = due.review.needs, due.state.current_task, seen.plan.label
+    if needs == ONE_TASK and task is None:
         return "Task file not found: current_task is null in state.json"
-    if review.needs == ONE_TASK and not seen.has_task_file:
-        return f"Task file not found: {plan.label}/task-{state.current_task}.md"
-    if review.needs == ALL_TASKS and not listed:
-        return f"No task files found: {plan.label}/tasks.md lists no task"
+    if needs == ONE_TASK and not seen.has_task_file:
+        return f"Task file not found: {label}/task-{task}.md"
+    if needs == ALL_TASKS and not due.task_files:
+        return f"No task files found: {label}/tasks.md lists no task"
     return None
 
 
-def _target(seen: Seen, state: PlanState, review: Review) -> str:
-    remain = pending_besides(parse_tasks(seen.tasks or ""), state.current_task)
-    return target(review, tdd=state.tdd, tasks_remain=remain)
-
-
-def _skip(seen: Seen, state: PlanState, due: Due) -> Conclusion:
-    """`max_reviews` is 0: no review, straight to where a passed one would lead."""
-    to = _target(seen, state, due.review)
-    changes = {"phase": due.review.phase, "next_phase": to, "phase_iteration": 0}
-    return _advance(seen, due, to, changes, "skipped (max_reviews=0)")
-
-
-def _conclude(seen: Seen, plan: PlanDirectory, state: PlanState, due: Due, clean: bool) -> Conclusion:
+def _conclude(seen: Seen, due: Due, clean: bool) -> Conclusion:
     """After a review has been written."""
-    review, number, required = due.review, iteration(state), seen.config.review_clean_required
+    review, state, required = due.review, due.state, seen.config.review_clean_required
+    number = iteration(state)
     in_a_row = state.consecutive_clean + 1 if clean else 0
     changes: dict[str, Any] = {
         "phase": review.phase,
@@ -176,19 +162,21 @@ def _conclude(seen: Seen, plan: PlanDirectory, state: PlanState, due: Due, clean
         "consecutive_clean": in_a_row,
     }
     if in_a_row >= required:
-        to = _target(seen, state, review)
-        return _advance(seen, due, to, {**changes, "next_phase": to}, "passed")
+        return _advance(seen, due, changes, "passed")
     verdict = f"PASS, {in_a_row} of {required} in a row" if clean else "FAIL"
-    message = f"{_title(review)} {number} of at most {state.max_reviews} ({state.review_model}): {verdict}."
-    reason = review.block(plan=plan.label, root=seen.plugin, iteration=number, task=state.current_task)
+    message = f"{review.title.capitalize()} {number} of at most {state.max_reviews} ({state.review_model}): {verdict}."
+    reason = review.block(plan=seen.plan.label, root=seen.plugin, iteration=number, task=state.current_task)
     return Conclusion(Decision(reason, message, seen.problems, due.evidence), changes)
 
 
-def _advance(seen: Seen, due: Due, to: str, changes: dict[str, Any], how: str) -> Conclusion:
-    if to == LAST_REVIEW:  # no action begins its cycle
-        changes.update(fresh_cycle(seen.config))
-    message = f"{_title(due.review)} {how}. Run /taskie:continue-plan to proceed. Next phase: {to}."
-    return Conclusion(Decision(None, message, seen.problems, due.evidence), changes)
+def _advance(seen: Seen, due: Due, changes: dict[str, Any], how: str) -> Conclusion:
+    """A review that has passed, or that nobody wants, leads on."""
+    remain = pending_besides(seen.tasks(), due.state.current_task)
+    to = target(due.review, tdd=due.state.tdd, tasks_remain=remain)
+    fresh = fresh_cycle(seen.config) if to == LAST_REVIEW else {}  # whose cycle no action begins
+    message = f"{due.review.title.capitalize()} {how}. Run /taskie:continue-plan to proceed. Next phase: {to}."
+    decision = Decision(None, message, seen.problems, due.evidence)
+    return Conclusion(decision, {**changes, "next_phase": to, **fresh})
 
 
 def following_model(model: str, models: tuple[str, ...]) -> str:
@@ -196,26 +184,22 @@ def following_model(model: str, models: tuple[str, ...]) -> str:
     return models[(models.index(model) + 1) % len(models)] if model in models else models[0]
 
 
-def _title(review: Review) -> str:
-    return review.title[0].upper() + review.title[1:]
-
-
-def _validate(seen: Seen, plan: PlanDirectory, warning: str | None) -> Conclusion:
+def _validate(seen: Seen, warning: str | None) -> Conclusion:
     """A stop without a review; `warning` says why there is none. What is wrong with the plan blocks once in a turn."""
+    name, contents = f"Plan '{shown(seen.plan.name)}'", seen.contents
     warnings = [*seen.problems, *([warning] if warning else [])]
-    if seen.is_gone:
-        return Conclusion(Decision(warnings=(*warnings, f"Plan '{shown(plan.name)}' is gone")))
-    wrong = violations(list(seen.names), seen.nested, seen.tasks)
-    if seen.unreadable:
-        wrong.append(seen.unreadable)
+    if contents.gone:
+        return Conclusion(Decision(warnings=(*warnings, f"{name} is gone")))
+    wrong = violations(list(contents.names), contents.nested, contents.tasks)
+    wrong += [contents.problem] if contents.problem else []
     missing = [] if seen.raw is None else missing_fields(seen.raw)
     if missing:
-        warnings.append(f"Plan '{shown(plan.name)}': state.json: missing required fields: {', '.join(missing)}")
+        warnings.append(f"{name}: state.json: missing required fields: {', '.join(missing)}")
     reason = message = None
     if wrong and seen.turn.active:
-        warnings.append(f"Plan '{shown(plan.name)}': {'; '.join(wrong)}")
+        warnings.append(f"{name}: {'; '.join(wrong)}")
     elif wrong:
-        reason = f"Plan '{shown(plan.name)}': {'; '.join(wrong)}"
+        reason = f"{name}: {'; '.join(wrong)}"
     elif not seen.turn.active:
-        message = f"Plan '{shown(plan.name)}' structure validated successfully"
+        message = f"{name} structure validated successfully"
     return Conclusion(Decision(reason, message, tuple(warnings)))

@@ -10,7 +10,7 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 FOR_VERDICT = (
@@ -44,7 +44,7 @@ class Review(Value):
     def post_file(self, iteration: int, task: str | None = None) -> str:
         return f"{self.subject.format(task=task)}-post-review-{iteration}.md"
 
-    def prompt(self, *, plan: str, root: str, iteration: int, task: str | None, task_files: list[str]) -> str:
+    def prompt(self, *, plan: str, root: str, iteration: int, task: str | None, task_files: Sequence[str]) -> str:
         reads = self.reads.format(plan=plan, task=task, task_files=" ".join(f"{plan}/{name}" for name in task_files))
         performs = self.performs.format(action=f"{root}/actions/{self.phase}.md")
         return (

@@ -10,7 +10,7 @@ import pytest
 from taskie.config import Config
 from taskie.guard import Turn
 from taskie.plans import loop
-from taskie.plans.files import PlanDirectory
+from taskie.plans.files import Contents, PlanDirectory
 from taskie.plans.phases import PHASES, POST_REVIEWS, REVIEWS
 from taskie.plans.state import PlanState, fresh_cycle
 
@@ -38,12 +38,11 @@ def seen(world: World, *, tasks_remain: bool, strict: bool) -> loop.Seen:
         config=Config(),
         plugin="/plugin",
         plan=PLAN,
+        contents=Contents(FILES, tasks=TASKS.format("pending" if tasks_remain else "done")),
         raw=world.state.as_dict(),
         state=world.state,
         answered=world.answered,
         has_task_file=True,
-        names=FILES,
-        tasks=TASKS.format("pending" if tasks_remain else "done"),
     )
 
 
@@ -161,7 +160,8 @@ def test_a_wrong_structure_blocks_once_in_a_turn_and_never_before_a_review(
 ) -> None:
     begun = start("plan-review", 1)
     world = begun._replace(state=begun.state.replace(next_phase=next_phase), active=active)
-    done = loop.decide(seen(world, tasks_remain=True, strict=strict).replace(names=("notes.md", *FILES)))
+    wrong = Contents(("notes.md", *FILES), tasks=TASKS)
+    done = loop.decide(seen(world, tasks_remain=True, strict=strict).replace(contents=wrong))
     assert (done.due is not None) == (next_phase in REVIEWS and not active)
     assert (done.decision.reason is not None) == (done.due is None and not active)
     if done.decision.reason is not None:
