@@ -76,7 +76,8 @@ def contents(plan: PlanDirectory) -> Contents:
                 names.append(entry.name)
     found = Contents(tuple(sorted(names)), nested)
     try:
-        return found.replace(tasks=_text(plan.file("tasks.md")))
+        tasks = read_regular(plan.file("tasks.md"), MAX_TEXT) or b""
+        return found.replace(tasks=tasks.decode("utf-8", "replace"))
     except StoreError as error:
         return found.replace(tasks=None, problem=str(error))
 
@@ -129,10 +130,6 @@ def is_written(path: str) -> bool:
 def read_text(path: str) -> str:
     """A Markdown file's text, empty if it cannot be read."""
     try:
-        return _text(path)
+        return (read_regular(path, MAX_TEXT) or b"").decode("utf-8", "replace")
     except StoreError:
         return ""
-
-
-def _text(path: str) -> str:
-    return (read_regular(path, MAX_TEXT) or b"").decode("utf-8", "replace")

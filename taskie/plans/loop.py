@@ -154,17 +154,19 @@ def _conclude(seen: Seen, due: Due, clean: bool) -> Conclusion:
     review, state, required = due.review, due.state, seen.config.review_clean_required
     number = iteration(state)
     in_a_row = state.consecutive_clean + 1 if clean else 0
+    models, model = seen.config.review_models, state.review_model
+    following = (models.index(model) + 1) % len(models) if model in models else 0
     changes: dict[str, Any] = {
         "phase": review.phase,
         "next_phase": review.post,
         "phase_iteration": number,
-        "review_model": following_model(state.review_model, seen.config.review_models),
+        "review_model": models[following],
         "consecutive_clean": in_a_row,
     }
     if in_a_row >= required:
         return _advance(seen, due, changes, "passed")
     verdict = f"PASS, {in_a_row} of {required} in a row" if clean else "FAIL"
-    message = f"{review.title.capitalize()} {number} of at most {state.max_reviews} ({state.review_model}): {verdict}."
+    message = f"{review.title.capitalize()} {number} of at most {state.max_reviews} ({model}): {verdict}."
     reason = review.block(plan=seen.plan.label, root=seen.plugin, iteration=number, task=state.current_task)
     return Conclusion(Decision(reason, message, seen.problems, due.evidence), changes)
 
@@ -177,11 +179,6 @@ def _advance(seen: Seen, due: Due, changes: dict[str, Any], how: str) -> Conclus
     message = f"{due.review.title.capitalize()} {how}. Run /taskie:continue-plan to proceed. Next phase: {to}."
     decision = Decision(None, message, seen.problems, due.evidence)
     return Conclusion(decision, {**changes, "next_phase": to, **fresh})
-
-
-def following_model(model: str, models: tuple[str, ...]) -> str:
-    """Models take turns; after one that is not in the list comes the first."""
-    return models[(models.index(model) + 1) % len(models)] if model in models else models[0]
 
 
 def _validate(seen: Seen, warning: str | None) -> Conclusion:

@@ -148,20 +148,23 @@ def target(review: Review, *, tdd: bool, tasks_remain: bool) -> str:
 
 
 class Phase(Value):
-    """One phase. `next` are the phases that may be announced from it; `after` those that may lead to it.
+    """One phase. `next` are the phases that may be announced from it; `after` others that it may follow unannounced.
 
     A phase that begins the review cycle of the first of `next` says in `begins` which other fields it sets.
     """
 
     stage: str
     next: tuple[str, ...]
-    after: tuple[str, ...]
+    after: tuple[str, ...] = ()
     begins: Mapping[str, Any] | None = None
 
 
-def _of_reviews(names: tuple[str, ...]) -> tuple[str, ...]:
-    """These reviews, each with its post-review."""
-    return tuple(phase for name in names for phase in (name, REVIEWS[name].post))
+def _with_posts(*reviews: str) -> tuple[str, ...]:
+    return (*reviews, *(REVIEWS[name].post for name in reviews))
+
+
+def _targets(review: Review) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*review.targets, target(review, tdd=False, tasks_remain=False))))
 
 
 # The phases that implement a task.
@@ -169,38 +172,27 @@ WORK = ("next-task", "next-task-tdd", "complete-task", "complete-task-tdd", CONT
 _IMPLEMENT = Phase(
     "Implementation",
     ("code-review",),
-    (CREATE_TASKS, *WORK, *_of_reviews(("tasks-review", "code-review", LAST_REVIEW)), COMPLETE),
+    (CREATE_TASKS, *WORK, *_with_posts("tasks-review", "code-review", LAST_REVIEW), COMPLETE),
 )
 
-
-def _table() -> dict[str, Phase]:
-    """Besides these transitions, any phase may end with no next one: every command can be run alone, at any time."""
-    table = {
-        NEW_PLAN: Phase("Planning", ("plan-review",), _of_reviews(("plan-review",)), {"current_task": None}),
-        CREATE_TASKS: Phase(
-            "Task creation",
-            ("tasks-review",),
-            (NEW_PLAN, *_of_reviews(("plan-review", "tasks-review"))),
-            {"current_task": None},
-        ),
-        **dict.fromkeys(WORK, _IMPLEMENT),
-        "complete-task": _IMPLEMENT.replace(begins={"tdd": False}),
-        "complete-task-tdd": _IMPLEMENT.replace(begins={"tdd": True}),
-        CONTINUE_TASK: _IMPLEMENT.replace(next=("code-review", LAST_REVIEW, "complete-task", "complete-task-tdd")),
-    }
-    for review in REVIEWS.values():
-        leads_to = dict.fromkeys(target(review, tdd=tdd, tasks_remain=True) for tdd in (False, True))
-        leads_to[target(review, tdd=False, tasks_remain=False)] = None
-        table[review.phase] = Phase(review.stage, (review.post, *leads_to), ())
-        table[review.post] = Phase(review.stage, (review.phase, *leads_to), ())
-    table[COMPLETE] = Phase("Complete", (), ())
-    for name, phase in table.items():
-        if not phase.after:
-            announced_by = tuple(before for before, its in table.items() if name in its.next)
-            table[name] = phase.replace(after=announced_by)
-    return table
-
-
-PHASES: Mapping[str, Phase] = _table()
+# Besides these transitions, any phase may end with no next one: every command can be run alone, at any time.
+PHASES: Mapping[str, Phase] = {
+    NEW_PLAN: Phase("Planning", ("plan-review",), _with_posts("plan-review"), {"current_task": None}),
+    CREATE_TASKS: Phase(
+        "Task creation", ("tasks-review",), (NEW_PLAN, *_with_posts("tasks-review")), {"current_task": None}
+    ),
+    **dict.fromkeys(WORK, _IMPLEMENT),
+    "complete-task": _IMPLEMENT.replace(begins={"tdd": False}),
+    "complete-task-tdd": _IMPLEMENT.replace(begins={"tdd": True}),
+    CONTINUE_TASK: _IMPLEMENT.replace(next=("code-review", LAST_REVIEW, "complete-task", "complete-task-tdd")),
+    **{review.phase: Phase(review.stage, (review.post, *_targets(review))) for review in REVIEWS.values()},
+    **{review.post: Phase(review.stage, (review.phase, *_targets(review))) for review in REVIEWS.values()},
+    COMPLETE: Phase("Complete", ()),
+}
 # The phases whose actions begin a review cycle.
 CYCLES = tuple(name for name, phase in PHASES.items() if phase.begins is not None)
+
+
+def leading_to(phase: str) -> tuple[str, ...]:
+    """The phases that this one may follow."""
+    return tuple(name for name in PHASES if phase in PHASES[name].next or name in PHASES[phase].after)

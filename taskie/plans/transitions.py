@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from taskie.plans import state
-from taskie.plans.phases import PHASES
+from taskie.plans.phases import PHASES, leading_to
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,13 +45,14 @@ def _check(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     following = wanted.get("next_phase", now.get("next_phase"))
     if following is None:
         return  # every command can be run alone, and every loop be left
-    known = PHASES.get(phase) if isinstance(phase, str) else None
-    if known is None:
+    if not isinstance(phase, str) or phase not in PHASES:
         raise TransitionRefused(f"phase is {phase!r}, which does not exist; set it too.")
-    if following not in known.next:
-        raise TransitionRefused(f"After {phase} comes {_listed(known.next)}, not {following} (--force overrides).")
-    if phase != before and before in PHASES and before not in known.after and phase != now.get("next_phase"):
-        raise TransitionRefused(f"{phase} follows {_listed(known.after)}, not {before} (--force overrides).")
+    if following not in PHASES[phase].next:
+        raise TransitionRefused(
+            f"After {phase} comes {_listed(PHASES[phase].next)}, not {following} (--force overrides)."
+        )
+    if phase != before and before in PHASES and phase != now.get("next_phase") and before not in leading_to(phase):
+        raise TransitionRefused(f"{phase} follows {_listed(leading_to(phase))}, not {before} (--force overrides).")
 
 
 def _listed(phases: tuple[str, ...]) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_taskie import Plan, Project
 from taskie import cli
-from taskie.plans.phases import CYCLES, PHASES, REVIEWS
+from taskie.plans.phases import CYCLES, PHASES, REVIEWS, leading_to
 
 Taskie = Callable[..., int]
 
@@ -245,7 +245,7 @@ class TestBegin:
         self, words: tuple[str, ...], taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
     ) -> None:
         cycle = words[0]
-        wrong = next(phase for phase in PHASES if phase != cycle and phase not in PHASES[cycle].after)
+        wrong = next(phase for phase in PHASES if phase != cycle and phase not in leading_to(cycle))
         before = plan.state.write(phase=wrong, next_phase=None)
         assert taskie("state", "begin", *words) == 1
         assert f"{cycle} follows" in capsys.readouterr().err
