@@ -152,7 +152,7 @@ class _Demo:
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             raise Failed(f"the hook gave no answer ({error})") from error
         if not isinstance(answer, dict) or ran.stderr:
-            raise Failed(f"the hook said {ran.stdout!r} {ran.stderr}")
+            raise Failed(f"the hook answered {ran.stdout!r} {ran.stderr}")
         return answer
 
     def _write(self, name: str, text: str) -> None:

@@ -27,7 +27,7 @@ def _root() -> str | None:
 
 
 def find_plan(wanted: str | None) -> str:
-    """The directory of the plan that is meant."""
+    """The directory of the wanted plan, or of the newest."""
     root = _root()
     if root is None:
         raise CommandError(f"no {MARKER} here or above, up to the repository's root. Create a plan first.")
@@ -37,21 +37,17 @@ def find_plan(wanted: str | None) -> str:
         raise CommandError(f"{plans} holds no plan yet.")
     if name not in files.plan_directories(plans):
         known = ", ".join(shown(each) for each in files.plan_directories(plans)) or "none"
-        raise CommandError(f"there is no plan {shown(name)!r} (there is: {known})", USAGE_ERROR)
+        raise CommandError(f"there is no plan {shown(name)!r} (plans here: {known})", USAGE_ERROR)
     return os.path.join(plans, name)
-
-
-def _loaded(plan: str) -> dict[str, Any] | None:
-    try:
-        return state.load(plan)
-    except StoreError as error:
-        raise CommandError(f"{plan}: {error}. Mend it by hand; nothing was changed.") from None
 
 
 def state_get(filter_: str, *, raw: bool, plan: str | None) -> int:
     """Print the first result of the filter."""
     path = find_plan(plan)
-    found = _loaded(path)
+    try:
+        found = state.load(path)
+    except StoreError as error:
+        raise CommandError(f"{path}: {error}. Fix it by hand; nothing was changed.") from None
     if found is None:
         raise CommandError(f"{path} has no state.json")
     value = _select(found, filter_)
@@ -148,7 +144,9 @@ def _field(text: str) -> tuple[str, Any]:
         if parsed is not None and not fits(parsed):
             raise CommandError(f"{name} must be {expected}, not {shown(value)!r}", USAGE_ERROR)
         if name in ("phase", "next_phase") and parsed is not None and parsed not in PHASES:
-            raise CommandError(f"{name}: there is no phase {shown(value)!r}. Phases: {', '.join(PHASES)}", USAGE_ERROR)
+            raise CommandError(
+                f"{name}: phase {shown(value)!r} does not exist. Phases: {', '.join(PHASES)}", USAGE_ERROR
+            )
     return name, parsed
 
 

@@ -31,7 +31,7 @@ def run(*, as_json: bool, plan: str | None) -> int:
     return 0
 
 
-def _step(plan: str) -> routing.Step:
+def _step(plan: str) -> routing.NextStep:
     current = None
     trouble = routing.Found.trouble
     try:
@@ -78,7 +78,7 @@ def _touched(plan: str, tasks: list[Task]) -> tuple[str, ...]:
     return tuple(ids[name] for name in split_paths(listed) if name in ids)
 
 
-def _print(step: routing.Step, plan: str | None, as_json: bool) -> None:
+def _print(step: routing.NextStep, plan: str | None, as_json: bool) -> None:
     file = os.path.join(project.plugin_root(), step.file) if step.file else None
     if as_json:
         answer = {"action": step.action, "file": file, "task": step.task, "plan": plan, "why": step.why}

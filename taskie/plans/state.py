@@ -34,7 +34,7 @@ class BadField(Exception):
 
 
 class PlanState(Value):
-    """The eight fields, with their defaults in place of what is missing or null."""
+    """The eight fields, with defaults for what is missing or null."""
 
     max_reviews: int
     current_task: str | None
@@ -47,7 +47,7 @@ class PlanState(Value):
 
 
 def is_plan_id(name: str) -> bool:
-    """A name that may stand in a prompt and a message, and can be no option and no hidden directory."""
+    """Whether a name is safe in a prompt and a message: never an option, nor a hidden directory."""
     return len(name) <= MAX_NAME and _PLAN.fullmatch(name) is not None
 
 
@@ -65,19 +65,19 @@ def _text(value: Any) -> bool:
 
 # What each field may hold besides null, and how to say so.
 FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "max_reviews": (_count, "a whole number from 0 on"),
+    "max_reviews": (_count, "a whole number, 0 or more"),
     "current_task": (lambda v: _text(v) and is_task_id(v), "a task id (letters, digits, _ and -) or null"),
     "phase": (_text, "a phase"),
-    "phase_iteration": (_count, "a whole number from 0 on, or null"),
+    "phase_iteration": (_count, "a whole number, 0 or more, or null"),
     "next_phase": (_text, "a phase or null"),
     "review_model": (lambda v: _text(v) and is_model(v), "a model's name"),
-    "consecutive_clean": (_count, "a whole number from 0 on"),
+    "consecutive_clean": (_count, "a whole number, 0 or more"),
     "tdd": (lambda v: isinstance(v, bool), "true or false"),
 }
 
 
 def parse(data: bytes) -> dict[str, Any]:
-    """The object in the file; StoreError says why there is none."""
+    """The object in the file; StoreError if it holds anything else."""
     try:
         raw = parse_json(data)
     except ValueError as error:

@@ -350,7 +350,7 @@ class TestWhichPlan:
     ) -> None:
         make_plan("old", state={})
         assert taskie("state", "get", "--plan", name) == 2
-        assert "there is: old" in capsys.readouterr().err
+        assert "plans here: old" in capsys.readouterr().err
 
     def test_none_at_all(self, taskie: Taskie, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         assert taskie("state", "get") == 1
