@@ -27,31 +27,27 @@ def is_model(name: str) -> bool:
     return _MODEL.fullmatch(name) is not None
 
 
-def _number(value: Any, convert: Callable[[Any], Any]) -> Any:
-    """The value of a file or a variable as a number; None if it is not one."""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        return None
-    try:
-        return convert(value)
-    except (ValueError, OverflowError):
-        return None
+def _number(convert: Callable[[Any], Any], fits: Callable[[Any], bool], expected: str) -> Callable[[Any], Any]:
+    """A number from a file, or the text of one from a variable. A fraction is not a whole number, nor is 1.0."""
 
-
-def _whole(least: int) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
-        number = None if isinstance(value, float) else _number(value, int)
-        if number is None or not least <= number <= MOST:
-            raise ValueError(f"a whole number, {least} or more")
-        return number
+        try:
+            if not isinstance(value, bool) and (convert is float or not isinstance(value, float)):
+                number = convert(value)
+                if fits(number):
+                    return number
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise ValueError(expected)
 
     return check
 
 
-def _seconds(value: Any) -> Any:
-    number = _number(value, float)
-    if number is None or not 0 < number <= MOST:
-        raise ValueError("a number of seconds, more than 0")
-    return number
+def _whole(least: int) -> Callable[[Any], Any]:
+    return _number(int, lambda number: least <= number <= MOST, f"a whole number, {least} or more")
+
+
+_seconds = _number(float, lambda number: 0 < number <= MOST, "a number of seconds, more than 0")
 
 
 def _models(value: Any) -> Any:

@@ -144,9 +144,7 @@ def _field(text: str) -> tuple[str, Any]:
         if parsed is not None and not fits(parsed):
             raise CommandError(f"{name} must be {expected}, not {shown(value)!r}", USAGE_ERROR)
         if name in ("phase", "next_phase") and parsed is not None and parsed not in PHASES:
-            raise CommandError(
-                f"{name}: phase {shown(value)!r} does not exist. Phases: {', '.join(PHASES)}", USAGE_ERROR
-            )
+            raise CommandError(f"{name} must be one of {', '.join(PHASES)}, not {shown(value)!r}", USAGE_ERROR)
     return name, parsed
 
 

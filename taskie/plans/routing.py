@@ -235,9 +235,7 @@ def _without_state(found: Found) -> NextStep:
         return NextStep(CREATE_TASKS, f"{because}; there is a plan.md, but no tasks in tasks.md.")
     task = _last_touched(found)
     if task is None:
-        return NextStep(
-            COMPLETE, f"{because}, but every task in tasks.md is finished: tell the user that all are done."
-        )
+        return NextStep(COMPLETE, f"{because}, but every task in tasks.md is finished: tell the user so.")
     how = "was touched last in git's log" if task.id in found.touched else "is the first unfinished one"
     return _for_task(CONTINUE_TASK, f"{because}; task {_name(task)} {how}.", task)
 
