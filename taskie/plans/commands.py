@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 from taskie import config, project
@@ -100,6 +101,8 @@ def _write(path: str, wanted: dict[str, Any], *, force: bool = False, creates: b
     if os.environ.get("TASKIE_HOOK_SKIP"):
         raise CommandError("a review never changes state.json: the hook that started it does")
     configured = settings(path)
+    for warning in configured.warnings:
+        print(f"taskie: {shown(warning, 2000)}", file=sys.stderr)
     model = wanted.get("review_model")
     if model is not None and not configured.allows_model(model):
         listed = ", ".join(configured.review_models)
@@ -173,6 +176,7 @@ def _row(plans: str, name: str) -> dict[str, Any]:
         return row
     row["stage"] = PHASES[current.phase].stage if current.phase and current.phase in PHASES else None
     row["reviews"] = f"{current.phase_iteration or 0}/{current.max_reviews}"
+    row["model"] = current.review_model
     return row
 
 
@@ -184,7 +188,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             lines.append([shown(row["plan"], 40), shown(row["problem"], 60)])
             continue
         cells = [fields.get(name) for name in ("phase", "next_phase", "current_task")]
-        rest = [row["reviews"], fields.get("consecutive_clean", 0), fields.get("review_model")]
+        rest = [row["reviews"], fields.get("consecutive_clean", 0), row["model"]]
         shown_cells = ["-" if cell is None else shown(str(cell), 24) for cell in (row["stage"], *cells, *rest)]
         lines.append([shown(row["plan"], 40), *shown_cells])
     return Table(lines, NEEDED)

@@ -323,6 +323,21 @@ class TestConfigured:
         assert taskie("state", *words) == 0
         assert plan.state == {**NEW, "max_reviews": 3, "review_model": "haiku"}
 
+    def test_a_setting_that_is_not_used_is_named(
+        self, taskie: Taskie, plan: Plan, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (project.path / ".taskie" / "config.toml").write_text("[review]\nmodels = 1\nmax_reviews = 3\n")
+        assert taskie("state", "begin", "new-plan") == 0
+        assert "review.models must be a list of one or more words; ignored" in capsys.readouterr().err
+        assert plan.state == {**NEW, "max_reviews": 3}
+
+    def test_the_status_shows_the_model_that_comes_next(
+        self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        plan.state.write(review_model="opus")
+        assert taskie("status") == 0
+        assert capsys.readouterr().out.split()[-1] == "haiku"
+
     def test_a_model_that_is_not_configured_is_refused(
         self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
     ) -> None:
