@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Callable
 
 from taskie import stand_in
+from taskie.config import Config
 from taskie.plans.files import newest_plan
-from taskie.plans.transitions import NEW
+from taskie.plans.state import new
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +126,7 @@ def _review(base: Path, project: Path, bare: list[str], env: dict[str, str], hoo
     alone = [str(base / "bin/claude"), "--output-format", "json", "--json-schema", "{}", "--print", prompt]
     best = [float("inf")] * 3
     for _ in range(ROUNDS):
-        state.write_text(json.dumps(NEW))
+        state.write_text(json.dumps(new(Config())))
         best[0] = min(best[0], timed(lambda: hook(project)))
         best[1] = min(best[1], timed(lambda: run(alone, project, env)))
         best[2] = min(best[2], timed(lambda: run(bare, project, env)))

@@ -13,23 +13,9 @@ from taskie.values import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, TypeVar
 
-
-class Config(Value):
-    """Every setting, flat: `review_models` is `models` in `[review]`, and `TASKIE_REVIEW_MODELS`."""
-
-    review_command: tuple[str, ...] = ("claude",)
-    review_models: tuple[str, ...] = ("opus", "sonnet")
-    review_clean_required: int = 2
-    review_max_reviews: int = 8
-    review_timeout: float = BUDGET
-    review_permissions: str = "skip"
-    review_max_turns: int | None = None
-    review_hooks: str = "off"
-    loop_guard: str = "progress"
-    claudex_sandbox: str = "bypass"
-    warnings: tuple[str, ...] = ()
+    T = TypeVar("T")
 
 
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/\[\]-]{0,199}")
@@ -37,41 +23,37 @@ MOST = 10**9 - 1
 
 
 def is_model(name: str) -> bool:
-    """A model's name, which can be no option."""
+    """Whether this can be a model's name, and never an option of the reviewer's command line."""
     return _MODEL.fullmatch(name) is not None
 
 
-def _number(value: Any, convert: Callable[[Any], Any]) -> Any:
-    """What a file or a variable says, as a number; None if it is none."""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        return None
-    try:
-        return convert(value)
-    except (ValueError, OverflowError):
-        return None
+def _number(convert: Callable[[Any], Any], fits: Callable[[Any], bool], expected: str) -> Callable[[Any], Any]:
+    """A number from a file, or the text of one from a variable. A fraction is not a whole number, nor is 1.0."""
 
-
-def _whole(least: int) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
-        number = None if isinstance(value, float) else _number(value, int)
-        if number is None or not least <= number <= MOST:
-            raise ValueError(f"a whole number from {least} to {MOST}")
-        return number
+        try:
+            if not isinstance(value, bool) and (convert is float or not isinstance(value, float)):
+                number = convert(value)
+                if fits(number):
+                    return number
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise ValueError(expected)
 
     return check
 
 
-def _seconds(value: Any) -> Any:
-    number = _number(value, float)
-    if number is None or not 0 < number <= MOST:
-        raise ValueError("a number of seconds above 0")
-    return number
+def _whole(least: int) -> Callable[[Any], Any]:
+    return _number(int, lambda number: least <= number <= MOST, f"a whole number, {least} or more")
+
+
+_seconds = _number(float, lambda number: 0 < number <= MOST, "a number of seconds, more than 0")
 
 
 def _models(value: Any) -> Any:
     names = _words(",")(value)
     if not all(is_model(name) for name in names):
-        raise ValueError("a list of models' names")
+        raise ValueError("a list of model names")
     return names
 
 
@@ -85,7 +67,7 @@ def _one_of(*allowed: str) -> Callable[[Any], Any]:
 
 
 def _words(separator: str | None) -> Callable[[Any], Any]:
-    """A list of words; in one string, words apart by the separator, or one word if there is none."""
+    """A list of words; one string holds words apart by the separator, or is a single word without one."""
 
     def check(value: Any) -> Any:
         if isinstance(value, str):
@@ -97,22 +79,41 @@ def _words(separator: str | None) -> Callable[[Any], Any]:
     return check
 
 
-_CHECKS: dict[str, Callable[[Any], Any]] = {
-    "review_command": _words(None),
-    "review_models": _models,
-    "review_clean_required": _whole(1),
-    "review_max_reviews": _whole(0),
-    "review_timeout": _seconds,
-    "review_permissions": _one_of("skip", "scoped"),
-    "review_max_turns": _whole(1),
-    "review_hooks": _one_of("off", "keep"),
-    "loop_guard": _one_of("progress", "strict"),
-    "claudex_sandbox": _one_of("bypass", "workspace-write"),
-}
+_checks: list[Callable[[Any], Any]] = []
+
+
+def _setting(default: T, check: Callable[[Any], Any]) -> T:
+    """A setting's default, once its check is noted: one row says all that there is to say about it."""
+    _checks.append(check)
+    return default
+
+
+class Config(Value):
+    """Every setting, flat: `review_models` is `models` in `[review]`, and `TASKIE_REVIEW_MODELS`."""
+
+    review_command: tuple[str, ...] = _setting(("claude",), _words(None))
+    review_models: tuple[str, ...] = _setting(("opus", "sonnet"), _models)
+    review_clean_required: int = _setting(2, _whole(1))
+    review_max_reviews: int = _setting(8, _whole(0))
+    review_timeout: float = _setting(BUDGET, _seconds)
+    review_permissions: str = _setting("skip", _one_of("skip", "scoped"))
+    review_max_turns: int | None = _setting(None, _whole(1))
+    review_hooks: str = _setting("off", _one_of("off", "keep"))
+    loop_guard: str = _setting("progress", _one_of("progress", "strict"))
+    claudex_sandbox: str = _setting("bypass", _one_of("bypass", "workspace-write"))
+    warnings: tuple[str, ...] = ()
+
+    def allows_model(self, name: str) -> bool:
+        """Whether a review may be billed to this model: any may, as long as nobody has set `review.models`."""
+        return self.review_models is Config.review_models or name in self.review_models
+
+
+# The check of each setting, which raises ValueError with what it expects.
+SETTINGS: dict[str, Callable[[Any], Any]] = dict(zip(Config.__annotations__, _checks))
 
 
 def load(root: str, env: Mapping[str, str]) -> Config:
-    """The settings that hold in this project, with a warning for each that could not be taken."""
+    """The settings that hold in this project, with a warning for each that could not be used."""
     base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".config")
     sources = (
         (os.path.join(base, "taskie", "config.toml"), False, True),
@@ -133,7 +134,7 @@ def load(root: str, env: Mapping[str, str]) -> Config:
                 warnings.append(f"{path}: review.command is only taken from your own configuration; ignored")
             else:
                 _take(settings, key, value, f"{path}: {key.replace('_', '.', 1)}", warnings)
-    for key in _CHECKS:
+    for key in SETTINGS:
         name = f"TASKIE_{key.upper()}"
         if env.get(name):
             _take(settings, key, _from_text(env[name]), name, warnings)
@@ -152,7 +153,7 @@ def _from_text(text: str) -> Any:
 
 def _take(settings: dict[str, Any], key: str, value: Any, where: str, warnings: list[str]) -> None:
     try:
-        settings[key] = _CHECKS[key](value)
+        settings[key] = SETTINGS[key](value)
     except ValueError as expected:
         warnings.append(f"{where} must be {expected}; ignored")
 
@@ -160,7 +161,7 @@ def _take(settings: dict[str, Any], key: str, value: Any, where: str, warnings: 
 def _flat(tables: dict[str, Any], path: str, warnings: list[str]) -> list[tuple[str, Any]]:
     found = []
     for section, table in tables.items():
-        names = [key.partition("_")[2] for key in _CHECKS if key.partition("_")[0] == section]
+        names = [key.partition("_")[2] for key in SETTINGS if key.partition("_")[0] == section]
         if not names:
             continue  # another engine's section
         if not isinstance(table, dict):
@@ -188,12 +189,12 @@ def _read_toml(path: str, is_pyproject: bool) -> dict[str, Any]:
     try:
         parsed = parser(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise StoreError(f"is no valid TOML ({error})") from None
+        raise StoreError(f"is not valid TOML ({error})") from None
     if is_pyproject:
         tool = parsed.get("tool")
         parsed = tool.get("taskie", {}) if isinstance(tool, dict) else {}
     if not isinstance(parsed, dict):
-        raise StoreError("tool.taskie is no table")
+        raise StoreError("tool.taskie must be a table")
     return parsed
 
 

@@ -15,25 +15,21 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from taskie import stand_in
+from taskie.config import Config
 from taskie.plans import MARKER, state, transitions
-from taskie.plans.phases import REVIEWS
+from taskie.plans.phases import COMPLETE, NEW_PLAN, NOTHING, ONE_TASK, PHASES, REVIEWS, target
 from taskie.project import plugin_root
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from taskie.plans.phases import Review
 
 PLAN = "greeting"
 SECONDS = 60  # for one stop; the stand-in answers at once
 
-# What the reviewer will say, cycle by cycle: (review, task, verdicts, where it leads).
-STORY: Sequence[tuple[str, str | None, str, str]] = (
-    ("plan-review", None, "PASS PASS", "create-tasks"),
-    ("tasks-review", None, "PASS PASS", "complete-task"),
-    ("code-review", "1", "FAIL PASS PASS", "complete-task"),
-    ("code-review", "2", "PASS PASS", "all-code-review"),
-    ("all-code-review", "2", "PASS PASS", "complete"),
-)
-TASK = "# Task {id}\n\n### Subtask {id}.1: {what}\n- **Status**: {status}\n"
+# What the reviewer will say, cycle by cycle.
+STORY = ("PASS PASS", "PASS PASS", "FAIL PASS PASS", "PASS PASS", "PASS PASS")
+TASKS = ("1", "2")
+TASK = "# Task {id}\n\n### Subtask {id}.1: greet\n- **Status**: {status}\n"
 TABLE = "| Id | Status | Description |\n|---|---|---|\n| 1 | {one} | say hello |\n| 2 | {two} | say goodbye |\n"
 
 
@@ -71,7 +67,11 @@ class _Demo:
         binaries = os.path.join(folder, "bin")
         os.makedirs(self.plan)
         stand_in.install(binaries, self.scenario)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE", "TASKIE", "MOCK_"))}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("CLAUDE", "TASKIE", "MOCK_", "XDG_"))
+        }
         self.env = {
             **kept,
             "HOME": folder,
@@ -79,58 +79,58 @@ class _Demo:
             "CLAUDE_PROJECT_DIR": self.project,
             "TASKIE_PYTHON": sys.executable,
         }
-        verdicts = [verdict for _, _, cycle, _ in STORY for verdict in cycle.split()]
+        verdicts = " ".join(STORY).split()
         stand_in.script(self.scenario, [{"verdict": verdict} for verdict in verdicts])
 
     def play(self) -> int:
+        """From a new plan on, wherever the table of phases leads."""
         print("Every line is one stop of the agent: the hook has a reviewer look at the work, then decides.\n")
         print(_row("PHASE", "TASK", "REVIEW", "MODEL", "VERDICT", "DECISION"))
-        for phase, task, verdicts, leads_to in STORY:
-            self._work(phase, task)
-            self._cycle(phase, task, verdicts.split(), leads_to)
-        self._set(phase="complete", next_phase=None)
-        if self._state()["phase"] != "complete":
-            raise Failed("the plan is not complete")
+        phase, task, open_tasks = NEW_PLAN, None, list(TASKS)
+        for verdicts in STORY:
+            review = REVIEWS.get(phase) or REVIEWS[PHASES[phase].next[0]]
+            if phase != review.phase:  # the last review follows by itself
+                task = open_tasks.pop(0) if review.needs == ONE_TASK else None
+                self._work(review, open_tasks, task)
+                self._update(transitions.begin(phase, task, Config()))
+            leads_to = target(review, tdd=False, tasks_remain=bool(open_tasks))
+            self._cycle(review, task, verdicts.split(), leads_to)
+            phase = leads_to
+        if phase != COMPLETE:
+            raise Failed(f"the plan ends with {phase}")
+        self._update({"phase": COMPLETE, "next_phase": None})
         return self.stops
 
-    def _work(self, phase: str, task: str | None) -> None:
+    def _work(self, review: Review, open_tasks: list[str], task: str | None) -> None:
         """What the agent does before the cycle's first stop."""
-        fresh: dict[str, Any] = {"phase_iteration": 0, "review_model": "opus", "consecutive_clean": 0}
-        if phase == "plan-review":
+        if review.needs == NOTHING:
             self._write("plan.md", "# Greeting\n\n## Overview\n\nA program that greets.\n")
-            self._set(**transitions.NEW)
-        elif phase == "tasks-review":
-            self._write("tasks.md", TABLE.format(one="pending", two="pending"))
-            for id_, what in (("1", "hello"), ("2", "goodbye")):
-                self._write(f"task-{id_}.md", TASK.format(id=id_, what=what, status="pending"))
-            self._set(phase="create-tasks", next_phase="tasks-review", current_task=None, **fresh)
-        elif phase == "code-review":
-            two = "done" if task == "2" else "pending"
-            self._write("tasks.md", TABLE.format(one="done", two=two))
-            self._write(f"task-{task}.md", TASK.format(id=task, what="greet", status="done"))
-            self._set(phase="complete-task", next_phase="code-review", current_task=task, tdd=False, **fresh)
+            return
+        status = {id_: "pending" if id_ in open_tasks else "done" for id_ in TASKS}
+        self._write("tasks.md", TABLE.format(one=status["1"], two=status["2"]))
+        for id_ in TASKS if task is None else (task,):
+            self._write(f"task-{id_}.md", TASK.format(id=id_, status=status[id_]))
 
-    def _cycle(self, phase: str, task: str | None, verdicts: list[str], leads_to: str) -> None:
-        review = REVIEWS[phase]
+    def _cycle(self, review: Review, task: str | None, verdicts: list[str], leads_to: str) -> None:
         for number, verdict in enumerate(verdicts, 1):
             last = number == len(verdicts)
             answer = self._stop(active=number > 1)
-            now = self._state()
-            call = stand_in.calls(self.scenario)[-1]
-            options, _ = stand_in.parse("claude", call["argv"])
+            now = state.load(self.plan) or {}
+            calls = stand_in.calls(self.scenario)
+            options, _ = stand_in.parse("claude", calls[-1]["argv"])
             blocked = answer.get("decision") == "block"
             again = "fix it, then review again" if verdict == "FAIL" else "one more clean review"
             decision = f"block: {again}" if blocked else f"approve: next is {now['next_phase']}"
-            print(_row(phase, task or "-", str(number), options.get("--model", "?"), verdict, decision))
+            print(_row(review.phase, task or "-", str(number), options.get("--model", "?"), verdict, decision))
             expected = leads_to if last else review.post
             clean = bool(now["consecutive_clean"]) or leads_to in REVIEWS
             if blocked is last or clean is not (verdict == "PASS") or now["next_phase"] != expected:
-                raise Failed(f"after {phase} {number}: {json.dumps(answer)} with the state {json.dumps(now)}")
-            if self.stops != len(stand_in.calls(self.scenario)):
-                raise Failed(f"{self.stops} stops, but {len(stand_in.calls(self.scenario))} reviews")
+                raise Failed(f"after {review.phase} {number}: {json.dumps(answer)} with the state {json.dumps(now)}")
+            if self.stops != len(calls):
+                raise Failed(f"{self.stops} stops, but {len(calls)} reviews")
             if blocked:
                 self._write(review.post_file(number, task), "# What was fixed\n")
-                self._set(phase=review.post, next_phase=phase)
+                self._update({"phase": review.post, "next_phase": review.phase})
 
     def _stop(self, *, active: bool) -> dict[str, Any]:
         """One stop, as the client does it."""
@@ -152,18 +152,15 @@ class _Demo:
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             raise Failed(f"the hook gave no answer ({error})") from error
         if not isinstance(answer, dict) or ran.stderr:
-            raise Failed(f"the hook said {ran.stdout!r} {ran.stderr}")
+            raise Failed(f"the hook answered {ran.stdout!r} {ran.stderr}")
         return answer
 
     def _write(self, name: str, text: str) -> None:
         with open(os.path.join(self.plan, name), "w", encoding="utf-8") as file:
             file.write(text)
 
-    def _set(self, **wanted: Any) -> None:
-        state.update(self.plan, lambda now: transitions.changes(now, wanted))
-
-    def _state(self) -> dict[str, Any]:
-        return state.load(self.plan) or {}
+    def _update(self, wanted: dict[str, Any]) -> None:
+        state.update(self.plan, lambda now: transitions.changes(now, wanted, Config()))
 
 
 def _row(phase: str, task: str, number: str, model: str, verdict: str, decision: str) -> str:

@@ -27,7 +27,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 # Options with a value, and those that swallow every word up to the next option, the prompt included.
@@ -238,22 +238,21 @@ def _note(scenario_dir: str, call: Mapping[str, Any]) -> None:
     draft = os.path.join(scenario_dir, f".call-{os.getpid()}-{_identifier()}")
     with open(draft, "w", encoding="utf-8") as file:
         json.dump(call, file)
-    number = 0
-    while True:
-        try:
-            os.link(draft, os.path.join(scenario_dir, f"call-{number}.json"))
-            break
-        except FileExistsError:
-            number += 1
+    _first_free(lambda number: os.link(draft, os.path.join(scenario_dir, f"call-{number}.json")))
     os.unlink(draft)
 
 
 def _turn(scenario_dir: str) -> int:
     """How many answers were given before this one. A rejected call takes none."""
+    return _first_free(lambda number: os.mkdir(os.path.join(scenario_dir, f"answer-{number}")))
+
+
+def _first_free(make: Callable[[int], None]) -> int:
+    """The first number that nobody has taken, which is ours now."""
     number = 0
     while True:
         try:
-            os.mkdir(os.path.join(scenario_dir, f"answer-{number}"))
+            make(number)
             return number
         except FileExistsError:
             number += 1

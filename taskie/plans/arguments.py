@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from taskie.plans.phases import CYCLES
+
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add every command of the engine; they stand at the top level."""
@@ -18,7 +20,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     description = "Reads or changes a plan's state.json."
     state = commands.add_parser("state", help="read or change a plan's state.json", description=description)
-    verbs = state.add_subparsers(metavar="get|set", required=True)
+    verbs = state.add_subparsers(metavar="get|set|begin", required=True)
     get = verbs.add_parser(
         "get",
         help="print the state, or what a jq filter selects of it",
@@ -40,5 +42,15 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     set_.add_argument("fields", nargs="+", metavar="FIELD=VALUE", help="null empties a field that can be empty")
     set_.add_argument("--force", action="store_true", help="allow a transition that the table of phases does not have")
     set_.set_defaults(run="taskie.plans.commands:state_set")
-    for parser in (next_, get, set_):
+    begin = verbs.add_parser(
+        "begin",
+        help="begin the review cycle that an action leads to",
+        description="Records that an action is done and that its reviews come next: the counters at zero, the first "
+        "model of review.models and, in a new state, max_reviews, as the configuration says. Prints the new state; the "
+        "next stop runs the first review. Example: taskie state begin complete-task 2",
+    )
+    begin.add_argument("cycle", choices=CYCLES, metavar="ACTION", help=f"one of {', '.join(CYCLES)}")
+    begin.add_argument("task", nargs="?", metavar="TASK", help="the id of the task, for an action that is about one")
+    begin.set_defaults(run="taskie.plans.commands:state_begin")
+    for parser in (next_, get, set_, begin):
         parser.add_argument("--plan", metavar="ID", help="which plan (default: the one that was modified last)")

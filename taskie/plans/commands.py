@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 from taskie import config, project
 from taskie.engine import Status, Table
 from taskie.errors import USAGE_ERROR, CommandError
 from taskie.plans import MARKER, detect, files, state, transitions
-from taskie.plans.phases import PHASES
+from taskie.plans.phases import NEW_PLAN, ONE_TASK, PHASES, REVIEWS
 from taskie.protocol import parse_json, shown
 from taskie.store import StoreError
 
@@ -27,7 +28,7 @@ def _root() -> str | None:
 
 
 def find_plan(wanted: str | None) -> str:
-    """The directory of the plan that is meant."""
+    """The directory of the wanted plan, or of the newest."""
     root = _root()
     if root is None:
         raise CommandError(f"no {MARKER} here or above, up to the repository's root. Create a plan first.")
@@ -37,21 +38,17 @@ def find_plan(wanted: str | None) -> str:
         raise CommandError(f"{plans} holds no plan yet.")
     if name not in files.plan_directories(plans):
         known = ", ".join(shown(each) for each in files.plan_directories(plans)) or "none"
-        raise CommandError(f"there is no plan {shown(name)!r} (there is: {known})", USAGE_ERROR)
+        raise CommandError(f"there is no plan {shown(name)!r} (plans here: {known})", USAGE_ERROR)
     return os.path.join(plans, name)
-
-
-def _loaded(plan: str) -> dict[str, Any] | None:
-    try:
-        return state.load(plan)
-    except StoreError as error:
-        raise CommandError(f"{plan}: {error}. Mend it by hand; nothing was changed.") from None
 
 
 def state_get(filter_: str, *, raw: bool, plan: str | None) -> int:
     """Print the first result of the filter."""
     path = find_plan(plan)
-    found = _loaded(path)
+    try:
+        found = state.load(path)
+    except StoreError as error:
+        raise CommandError(f"{path}: {error}. Fix it by hand; nothing was changed.") from None
     if found is None:
         raise CommandError(f"{path} has no state.json")
     value = _select(found, filter_)
@@ -84,25 +81,52 @@ def _select(value: Any, filter_: str) -> Any:
 
 def state_set(fields: list[str], *, force: bool, plan: str | None) -> int:
     """Change the fields in one checked, atomic write and print the new state."""
+    wanted = dict(_field(text) for text in fields)
+    return _write(find_plan(plan), wanted, force=force, creates=force or wanted.get("phase") == NEW_PLAN)
+
+
+def state_begin(cycle: str, task: str | None, *, plan: str | None) -> int:
+    """Begin the review cycle that an action leads to, in one checked, atomic write, and print the new state."""
+    review = REVIEWS[PHASES[cycle].next[0]]
+    if (review.needs == ONE_TASK) != (task is not None):
+        wrong = "needs the id of its task" if task is None else "is not about one task"
+        raise CommandError(f"{cycle} {wrong}: see `taskie state begin --help`", USAGE_ERROR)
+    if task is not None:
+        _field(f"current_task={task}")
+    path = find_plan(plan)
+    return _write(path, transitions.begin(cycle, task, settings(path)), creates=True)
+
+
+def _write(path: str, wanted: dict[str, Any], *, force: bool = False, creates: bool) -> int:
     if os.environ.get("TASKIE_HOOK_SKIP"):
         raise CommandError("a review never changes state.json: the hook that started it does")
-    wanted = dict(_field(text) for text in fields)
-    path = find_plan(plan)
+    configured = settings(path)
+    for warning in configured.warnings:
+        print(f"taskie: {shown(warning, 2000)}", file=sys.stderr)
+    model = wanted.get("review_model")
+    if model is not None and not configured.allows_model(model):
+        listed = ", ".join(configured.review_models)
+        raise CommandError(f"review_model must be one of review.models ({listed}), not {shown(model)!r}", USAGE_ERROR)
 
     def change(now: dict[str, Any]) -> dict[str, Any]:
         try:
-            return transitions.changes(now, wanted, force=force)
-        except transitions.Refused as error:
+            return transitions.changes(now, wanted, configured, force=force)
+        except transitions.TransitionRefused as error:
             raise CommandError(f"{error} Nothing was changed.") from None
 
     try:
-        if not force and not os.path.lexists(os.path.join(path, state.FILE)) and wanted.get("phase") != "new-plan":
-            raise CommandError(f"{path} has no state.json; only phase=new-plan creates one (or --force)")
+        if not creates and not os.path.lexists(os.path.join(path, state.FILE)):
+            raise CommandError(f"{path} has no {state.FILE}; `taskie state begin {NEW_PLAN}` creates one (or --force)")
         written = state.update(path, change)
     except StoreError as error:
         raise CommandError(f"{path}: {error}. Nothing was changed.") from None
     print(json.dumps(written, indent=2))
     return 0
+
+
+def settings(plan: str) -> config.Config:
+    """The settings that hold for a plan: those of its project."""
+    return config.load(os.path.dirname(os.path.dirname(os.path.dirname(plan))), os.environ)
 
 
 def _field(text: str) -> tuple[str, Any]:
@@ -123,7 +147,7 @@ def _field(text: str) -> tuple[str, Any]:
         if parsed is not None and not fits(parsed):
             raise CommandError(f"{name} must be {expected}, not {shown(value)!r}", USAGE_ERROR)
         if name in ("phase", "next_phase") and parsed is not None and parsed not in PHASES:
-            raise CommandError(f"{name}: there is no phase {shown(value)!r}. Phases: {', '.join(PHASES)}", USAGE_ERROR)
+            raise CommandError(f"{name} must be one of {', '.join(PHASES)}, not {shown(value)!r}", USAGE_ERROR)
     return name, parsed
 
 
@@ -146,12 +170,13 @@ def _row(plans: str, name: str) -> dict[str, Any]:
             row["problem"] = "no state.json"
             return row
         row["state"] = raw
-        current = state.interpret(raw, config.load(os.path.dirname(os.path.dirname(plans)), os.environ))
+        current = state.interpret(raw, settings(os.path.join(plans, name)))
     except (StoreError, state.BadField) as error:
         row["problem"] = str(error)
         return row
     row["stage"] = PHASES[current.phase].stage if current.phase and current.phase in PHASES else None
     row["reviews"] = f"{current.phase_iteration or 0}/{current.max_reviews}"
+    row["model"] = current.review_model
     return row
 
 
@@ -163,7 +188,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             lines.append([shown(row["plan"], 40), shown(row["problem"], 60)])
             continue
         cells = [fields.get(name) for name in ("phase", "next_phase", "current_task")]
-        rest = [row["reviews"], fields.get("consecutive_clean", 0), fields.get("review_model")]
+        rest = [row["reviews"], fields.get("consecutive_clean", 0), row["model"]]
         shown_cells = ["-" if cell is None else shown(str(cell), 24) for cell in (row["stage"], *cells, *rest)]
         lines.append([shown(row["plan"], 40), *shown_cells])
     return Table(lines, NEEDED)

@@ -6,13 +6,35 @@ import os
 import stat
 
 from taskie.store import StoreError, read_regular
+from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
 MAX_TEXT = 16 * 1024 * 1024
+
+
+class PlanDirectory(Value):
+    """One plan's directory. `label` is how messages call it, so that an agent elsewhere finds it."""
+
+    name: str
+    path: str
+    label: str
+
+    def file(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+
+class Contents(Value):
+    """The names of the Markdown files directly in a plan, whether there are `nested` ones, and the text of `tasks.md`:
+    None if it cannot be read, for the reason `problem`. A plan can be `gone` by now."""
+
+    names: tuple[str, ...] = ()
+    nested: bool = False
+    tasks: str | None = ""
+    problem: str | None = None
+    gone: bool = False
 
 
 def plan_directories(plans: str, problems: list[str] | None = None) -> list[str]:
@@ -28,24 +50,51 @@ def newest_plan(plans: str, problems: list[str] | None = None) -> str | None:
     best = None
     newest = -1
     for name in plan_directories(plans, problems):
-        pending = [os.path.join(plans, name)]
-        while pending:
-            for entry in _entries(pending.pop(), problems):
-                if entry.name.endswith(".md") or entry.name == "state.json":
-                    try:
-                        modified = entry.stat(follow_symlinks=False).st_mtime_ns
-                    except OSError:
-                        continue  # gone meanwhile
-                    if modified > newest:
-                        newest = modified
-                        best = name
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(entry.path)
+        for _, entry in _walk(os.path.join(plans, name), problems):
+            if entry.name.endswith(".md") or entry.name == "state.json":
+                try:
+                    modified = entry.stat(follow_symlinks=False).st_mtime_ns
+                except OSError:
+                    continue  # gone meanwhile
+                if modified > newest:
+                    newest = modified
+                    best = name
     return best
 
 
-def _entries(directory: str, problems: list[str] | None = None) -> list[os.DirEntry[str]]:
-    """What lies in a directory; one that cannot be listed is empty, and is said to be a problem."""
+def contents(plan: PlanDirectory) -> Contents:
+    """What a plan holds."""
+    if not os.path.isdir(plan.path):
+        return Contents(gone=True)
+    names = []
+    nested = False
+    for depth, entry in _walk(plan.path):
+        if entry.name.endswith(".md") and not entry.is_dir(follow_symlinks=False):
+            if depth:
+                nested = True
+            else:
+                names.append(entry.name)
+    found = Contents(tuple(sorted(names)), nested)
+    try:
+        tasks = read_regular(plan.file("tasks.md"), MAX_TEXT) or b""
+        return found.replace(tasks=tasks.decode("utf-8", "replace"))
+    except StoreError as error:
+        return found.replace(tasks=None, problem=str(error))
+
+
+def _walk(directory: str, problems: list[str] | None = None) -> Iterator[tuple[int, os.DirEntry[str]]]:
+    """Everything below a directory, with its depth."""
+    pending = [(0, directory)]
+    while pending:
+        depth, at = pending.pop()
+        for entry in _entries(at, problems):
+            yield depth, entry
+            if entry.is_dir(follow_symlinks=False):
+                pending.append((depth + 1, entry.path))
+
+
+def _entries(directory: str, problems: list[str] | None) -> list[os.DirEntry[str]]:
+    """What lies in a directory; one that cannot be listed is empty, and a problem."""
     try:
         with os.scandir(directory) as entries:
             return list(entries)
@@ -57,45 +106,25 @@ def _entries(directory: str, problems: list[str] | None = None) -> list[os.DirEn
         return []
 
 
-def markdown(plan: str) -> tuple[list[str], bool]:
-    """The names of the Markdown files directly in the plan, and whether there are deeper ones."""
-    names = []
-    nested = False
-    for depth, entry in _walk(plan):
-        if entry.name.endswith(".md") and not entry.is_dir(follow_symlinks=False):
-            if depth:
-                nested = True
-            else:
-                names.append(entry.name)
-    return sorted(names), nested
-
-
-def _walk(directory: str) -> Iterator[tuple[int, os.DirEntry[str]]]:
-    pending = [(0, directory)]
-    while pending:
-        depth, at = pending.pop()
-        for entry in _entries(at):
-            yield depth, entry
-            if entry.is_dir(follow_symlinks=False):
-                pending.append((depth + 1, entry.path))
-
-
-def written_at(path: str) -> int | None:
-    """When a regular file was last modified, in ns; None if there is none. A link or directory is none."""
+def _regular(path: str) -> os.stat_result | None:
+    """A file's status; None where there is none, or a link or a directory."""
     try:
         found = os.lstat(path)
     except OSError:
         return None
-    return found.st_mtime_ns if stat.S_ISREG(found.st_mode) else None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def written_at(path: str) -> int | None:
+    """When a regular file was last modified, in ns; None if there is none."""
+    found = _regular(path)
+    return None if found is None else found.st_mtime_ns
 
 
 def is_written(path: str) -> bool:
     """Whether a regular file with something in it is there."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return False
-    return stat.S_ISREG(found.st_mode) and found.st_size > 0
+    found = _regular(path)
+    return found is not None and found.st_size > 0
 
 
 def read_text(path: str) -> str:

@@ -1,11 +1,15 @@
-"""The review loop as functions of values: what a stop must do, and what a finished review changes and says.
+"""The decision of a stop as a function of values: `decide` makes all of it.
 
 Reads nothing, writes nothing, starts nothing: so every sequence of stops and verdicts can be tried.
 """
 
 from __future__ import annotations
 
-from taskie.plans.phases import LAST_REVIEW, POST_REVIEWS, REVIEWS, Review, target
+from taskie.plans.phases import ALL_TASKS, LAST_REVIEW, ONE_TASK, PHASES, POST_REVIEWS, REVIEWS, Review, target
+from taskie.plans.state import fresh_cycle, is_plan_id, missing_fields
+from taskie.plans.structure import violations
+from taskie.plans.tasks import parse_tasks, pending_besides, task_files
+from taskie.protocol import APPROVE, Decision, shown
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -13,14 +17,73 @@ if TYPE_CHECKING:
     from typing import Any
 
     from taskie.config import Config
+    from taskie.guard import Turn
+    from taskie.plans.files import Contents, PlanDirectory
     from taskie.plans.state import PlanState
+    from taskie.plans.tasks import Task
+
+
+class Seen(Value):
+    """All that a decision rests on; `problems` are what could not be read, for the person.
+
+    `state` is what `raw` means, None if it cannot be used. `answered`: the post-review that it waits for is written,
+    of this iteration and not older than its review. A review that has run was `clean` or not, or is a `failure`.
+    """
+
+    turn: Turn
+    config: Config
+    plugin: str
+    plan: PlanDirectory
+    contents: Contents
+    problems: tuple[str, ...] = ()
+    raw: dict[str, Any] | None = None
+    state: PlanState | None = None
+    answered: bool = False
+    has_task_file: bool = False
+    clean: bool | None = None
+    failure: str | None = None
+
+    def tasks(self) -> list[Task]:
+        return parse_tasks(self.contents.tasks or "")
 
 
 class Due(Value):
-    """A review that is to run next. `evidence`: the post-review of the one before it is done."""
+    """A review that is to run now. `evidence`: the post-review of the one before it is done."""
 
     review: Review
+    state: PlanState
     evidence: bool
+    task_files: tuple[str, ...] = ()
+
+
+class Conclusion(Value):
+    """What to say, once `changes` are recorded; or which review is `due` first, to decide again with its outcome."""
+
+    decision: Decision = APPROVE
+    changes: dict[str, Any] | None = None
+    due: Due | None = None
+
+
+def decide(seen: Seen) -> Conclusion:
+    """What a stop leads to. The review comes first; where there is none, the plan's structure is looked at."""
+    turn, name = seen.turn, seen.plan.name
+    if turn.active and turn.strict:
+        return Conclusion(APPROVE)
+    due = _due(seen)
+    if due is None:
+        return _validate(seen, _pause(seen))
+    if seen.clean is not None:
+        return _conclude(seen, due, seen.clean)
+    if not turn.may_block(due.evidence):
+        return _validate(seen, f"A {due.review.title} is due. It runs when the agent stops in its next turn.")
+    if not is_plan_id(name):
+        allowed = "letters, digits, '.', '_' and '-'"
+        return _validate(seen, f"Plan '{shown(name)}' is not reviewed: rename its directory, using only {allowed}")
+    if due.state.max_reviews == 0:
+        changes = {"phase": due.review.phase, "phase_iteration": 0}
+        return _advance(seen, due, changes, "skipped (max_reviews=0)")
+    obstacle = seen.failure or limit_message(due.state, due.review) or _missing(seen, due)
+    return _validate(seen, obstacle) if obstacle else Conclusion(due=due)
 
 
 def awaited(state: PlanState) -> Review | None:
@@ -28,36 +91,9 @@ def awaited(state: PlanState) -> Review | None:
     return POST_REVIEWS.get(state.next_phase or "")
 
 
-def due(state: PlanState, post_review_written: bool) -> Due | None:
-    """The review that this stop is about.
-
-    Agents often write the post-review and forget `state.json`; then the file is taken for the transition.
-    """
-    review = REVIEWS.get(state.next_phase or "")
-    if review:
-        return Due(review, evidence=state.phase == review.post)
-    review = awaited(state)
-    return Due(review, evidence=True) if review and post_review_written else None
-
-
 def iteration(state: PlanState) -> int:
     """The number of the next review in this cycle."""
     return (state.phase_iteration or 0) + 1
-
-
-class Conclusion(Value):
-    """What to write, and what to say: `blocks` means that the post-review of this review comes next."""
-
-    changes: dict[str, Any]
-    blocks: bool
-    message: str
-
-
-def skip(state: PlanState, review: Review, tasks_remain: bool, config: Config) -> Conclusion:
-    """`max_reviews` is 0: no review, straight to where a passed one would lead."""
-    to = target(review, tdd=state.tdd, tasks_remain=tasks_remain)
-    changes = {"phase": review.phase, "next_phase": to, "phase_iteration": 0, **_fresh_cycle(to, config)}
-    return Conclusion(changes, False, f"{_title(review)} skipped (max_reviews=0). {_proceed(to)}")
 
 
 def limit_message(state: PlanState, review: Review) -> str | None:
@@ -70,41 +106,97 @@ def limit_message(state: PlanState, review: Review) -> str | None:
     )
 
 
-def conclude(state: PlanState, review: Review, clean: bool, tasks_remain: bool, config: Config) -> Conclusion:
+def _due(seen: Seen) -> Due | None:
+    """The review that this stop is about.
+
+    Agents often write the post-review and forget `state.json`; then the file is taken for the transition.
+    """
+    state = seen.state
+    if state is None:
+        return None
+    announced = REVIEWS.get(state.next_phase or "")
+    review = announced or (awaited(state) if seen.answered else None)
+    if review is None:
+        return None
+    evidence = announced is None or state.phase == review.post
+    listed = task_files(seen.tasks(), set(seen.contents.names)) if review.needs == ALL_TASKS else []
+    return Due(review, state, evidence, tuple(listed))
+
+
+def _pause(seen: Seen) -> str | None:
+    """Why no review is due, where that is worth a word."""
+    state = seen.state
+    owed = awaited(state) if state else None
+    if state and owed and seen.turn.active:
+        return (
+            f"The {owed.post} of iteration {state.phase_iteration or 0} is not done, so the review loop "
+            "pauses here. Run /taskie:continue-plan to go on, or set next_phase to null in state.json to end it."
+        )
+    if state and state.next_phase is not None and state.next_phase not in PHASES:
+        return f"state.json: next_phase {shown(state.next_phase)!r} does not exist; no review until it is fixed"
+    return None
+
+
+def _missing(seen: Seen, due: Due) -> str | None:
+    """What a review needs and does not have."""
+    needs, task, label = due.review.needs, due.state.current_task, seen.plan.label
+    if needs == ONE_TASK and task is None:
+        return "Task file not found: current_task is null in state.json"
+    if needs == ONE_TASK and not seen.has_task_file:
+        return f"Task file not found: {label}/task-{task}.md"
+    if needs == ALL_TASKS and not due.task_files:
+        return f"No task files found: {label}/tasks.md lists no task"
+    return None
+
+
+def _conclude(seen: Seen, due: Due, clean: bool) -> Conclusion:
     """After a review has been written."""
+    review, state, required = due.review, due.state, seen.config.review_clean_required
     number = iteration(state)
     in_a_row = state.consecutive_clean + 1 if clean else 0
+    models, model = seen.config.review_models, state.review_model
+    following = (models.index(model) + 1) % len(models) if model in models else 0
     changes: dict[str, Any] = {
         "phase": review.phase,
         "next_phase": review.post,
         "phase_iteration": number,
-        "review_model": following_model(state.review_model, config.review_models),
+        "review_model": models[following],
         "consecutive_clean": in_a_row,
     }
-    if in_a_row >= config.review_clean_required:
-        to = target(review, tdd=state.tdd, tasks_remain=tasks_remain)
-        changes.update({"next_phase": to, **_fresh_cycle(to, config)})
-        return Conclusion(changes, False, f"{_title(review)} passed. {_proceed(to)}")
-    verdict = f"PASS, {in_a_row} of {config.review_clean_required} in a row" if clean else "FAIL"
-    message = f"{_title(review)} {number} of at most {state.max_reviews} ({state.review_model}): {verdict}."
-    return Conclusion(changes, True, message)
+    if in_a_row >= required:
+        return _advance(seen, due, changes, "passed")
+    verdict = f"PASS, {in_a_row} of {required} in a row" if clean else "FAIL"
+    message = f"{review.title.capitalize()} {number} of at most {state.max_reviews} ({model}): {verdict}."
+    reason = review.block(plan=seen.plan.label, root=seen.plugin, iteration=number, task=state.current_task)
+    return Conclusion(Decision(reason, message, seen.problems, due.evidence), changes)
 
 
-def following_model(model: str, models: tuple[str, ...]) -> str:
-    """Models take turns; after one that is not in the list comes the first."""
-    return models[(models.index(model) + 1) % len(models)] if model in models else models[0]
+def _advance(seen: Seen, due: Due, changes: dict[str, Any], how: str) -> Conclusion:
+    """A review that has passed, or that nobody wants, leads on."""
+    remain = pending_besides(seen.tasks(), due.state.current_task)
+    to = target(due.review, tdd=due.state.tdd, tasks_remain=remain)
+    fresh = fresh_cycle(seen.config) if to == LAST_REVIEW else {}  # whose cycle no action begins
+    message = f"{due.review.title.capitalize()} {how}. Run /taskie:continue-plan to proceed. Next phase: {to}."
+    decision = Decision(None, message, seen.problems, due.evidence)
+    return Conclusion(decision, {**changes, "next_phase": to, **fresh})
 
 
-def _fresh_cycle(to: str, config: Config) -> dict[str, Any]:
-    """Only the last review follows without an action that would start its cycle."""
-    if to != LAST_REVIEW:
-        return {}
-    return {"phase_iteration": 0, "review_model": config.review_models[0], "consecutive_clean": 0}
-
-
-def _proceed(to: str) -> str:
-    return f"Run /taskie:continue-plan to proceed. Next phase: {to}."
-
-
-def _title(review: Review) -> str:
-    return review.title[0].upper() + review.title[1:]
+def _validate(seen: Seen, warning: str | None) -> Conclusion:
+    """A stop without a review; `warning` says why there is none. What is wrong with the plan blocks once in a turn."""
+    name, contents = f"Plan '{shown(seen.plan.name)}'", seen.contents
+    warnings = [*seen.problems, *([warning] if warning else [])]
+    if contents.gone:
+        return Conclusion(Decision(warnings=(*warnings, f"{name} is gone")))
+    wrong = violations(list(contents.names), contents.nested, contents.tasks)
+    wrong += [contents.problem] if contents.problem else []
+    missing = [] if seen.raw is None else missing_fields(seen.raw)
+    if missing:
+        warnings.append(f"{name}: state.json: missing required fields: {', '.join(missing)}")
+    reason = message = None
+    if wrong and seen.turn.active:
+        warnings.append(f"{name}: {'; '.join(wrong)}")
+    elif wrong:
+        reason = f"{name}: {'; '.join(wrong)}"
+    elif not seen.turn.active:
+        message = f"{name} structure validated successfully"
+    return Conclusion(Decision(reason, message, tuple(warnings)))

@@ -1,13 +1,15 @@
-"""`taskie next`: reads a plan, asks git which task was touched last, prints the step. What it is: `routing`."""
+"""`taskie next`: reads a plan, asks git which task was touched last, prints the step that `routing` decides on."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
+import time
 
-from taskie import config, project
+from taskie import project
+from taskie.git import Git, GitError, split_paths
 from taskie.plans import MARKER, commands, detect, files, routing, state
+from taskie.plans.phases import COMPLETE
 from taskie.plans.state import BadField, is_task_id
 from taskie.plans.tasks import Task, parse_tasks
 from taskie.protocol import shown
@@ -15,7 +17,7 @@ from taskie.store import StoreError
 
 GIT_SECONDS = 5.0  # a file that was never committed makes git walk the whole history
 
-_LEADS = {routing.STOP: "Just stop", routing.COMPLETE: "Complete", routing.ASK: "Ask the user"}
+_LEADS = {routing.STOP: "Just stop", COMPLETE: "Complete", routing.ASK: "Ask the user"}
 
 
 def run(*, as_json: bool, plan: str | None) -> int:
@@ -29,13 +31,12 @@ def run(*, as_json: bool, plan: str | None) -> int:
     return 0
 
 
-def _step(plan: str) -> routing.Step:
-    root = os.path.dirname(os.path.dirname(os.path.dirname(plan)))
+def _step(plan: str) -> routing.NextStep:
     current = None
     trouble = routing.Found.trouble
     try:
         raw = state.load(plan)
-        current = None if raw is None else state.interpret(raw, config.load(root, os.environ))
+        current = None if raw is None else state.interpret(raw, commands.settings(plan))
     except StoreError as error:
         trouble = str(error)
     except BadField as error:
@@ -56,7 +57,7 @@ def _step(plan: str) -> routing.Step:
 
 
 def _text(plan: str, name: str) -> str | None:
-    """A link or a directory of that name is no file of the plan."""
+    """The text of a file of the plan; None if there is none. A link or a directory of that name is not one."""
     path = os.path.join(plan, name)
     return None if files.written_at(path) is None else files.read_text(path)
 
@@ -66,33 +67,18 @@ def _touched(plan: str, tasks: list[Task]) -> tuple[str, ...]:
     ids = {f"task-{task.id}.md": task.id for task in tasks if is_task_id(task.id)}
     if not ids:
         return ()
+    env = {**os.environ, "GIT_NO_LAZY_FETCH": "1"}
     # A repository's own settings must not start a program of its choice.
-    asked = ["git", "--no-pager", "-c", "log.showSignature=false", "log", "-1", "--no-merges"]
-    asked += ["--format=", "--name-only", "--relative", "-z", "--", *ids]
+    asked = ["--no-pager", "-c", "log.showSignature=false", "log", "-1", "--no-merges"]
     try:
-        done = subprocess.run(
-            asked,
-            cwd=plan,
-            env=_git_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=GIT_SECONDS,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
+        git = Git(plan, env, time.monotonic() + GIT_SECONDS)
+        listed = git(*asked, "--format=", "--name-only", "--relative", "-z", "--", *ids)
+    except GitError:
         return ()  # no git, no repository, no commit, or no answer in time
-    names = done.stdout.decode("utf-8", "replace").split("\0")
-    return tuple(ids[name] for name in names if name in ids)
+    return tuple(ids[name] for name in split_paths(listed) if name in ids)
 
 
-def _git_environment() -> dict[str, str]:
-    """Inside one of git's own hooks the variables point at another directory than the plan's."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("GIT_DIR", "GIT_WORK_TREE")}
-    return {**kept, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
-
-
-def _print(step: routing.Step, plan: str | None, as_json: bool) -> None:
+def _print(step: routing.NextStep, plan: str | None, as_json: bool) -> None:
     file = os.path.join(project.plugin_root(), step.file) if step.file else None
     if as_json:
         answer = {"action": step.action, "file": file, "task": step.task, "plan": plan, "why": step.why}

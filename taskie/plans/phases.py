@@ -1,6 +1,7 @@
 """The state machine of a plan, as data: phases, review kinds, their files, prompts, messages and targets.
 
-The hook, the command line, the documentation's diagram and the tests read this table; none repeats it.
+The only module with the names of phases: the hook, the command line, the demo, the documentation's diagram and the
+tests read this table. A new phase is a row here and the text of its action.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 FOR_VERDICT = (
     '{"type":"object","properties":{"verdict":{"type":"string","enum":["PASS","FAIL"]}},"required":["verdict"]}'
@@ -19,11 +21,13 @@ FOR_VERDICT = (
 class Review(Value):
     """One kind of review. `{plan}` is the plan's directory, `{task}` the current task, `{n}` the iteration.
 
-    `resumed_by` is the action that finishes what is to be reviewed, if it was left half done.
+    `resumed_by` is the action that finishes what is to be reviewed, if it was left half done. `targets` are the
+    phases that a passed review leads to: without and with `tdd`.
     """
 
     phase: str
     post: str
+    stage: str
     title: str
     subject: str
     reads: str
@@ -40,7 +44,7 @@ class Review(Value):
     def post_file(self, iteration: int, task: str | None = None) -> str:
         return f"{self.subject.format(task=task)}-post-review-{iteration}.md"
 
-    def prompt(self, *, plan: str, root: str, iteration: int, task: str | None, task_files: list[str]) -> str:
+    def prompt(self, *, plan: str, root: str, iteration: int, task: str | None, task_files: Sequence[str]) -> str:
         reads = self.reads.format(plan=plan, task=task, task_files=" ".join(f"{plan}/{name}" for name in task_files))
         performs = self.performs.format(action=f"{root}/actions/{self.phase}.md")
         return (
@@ -68,14 +72,17 @@ class Review(Value):
 # What a review must have before it: nothing, the files of all tasks, or the file of the current one.
 NOTHING, ALL_TASKS, ONE_TASK = "nothing", "all-tasks", "one-task"
 
-# Targets are (the plain one, its TDD twin), or the same twice. A code review goes on to LAST_REVIEW instead
-# when no task is pending.
+# The phases that code, rather than the table alone, has something to say about.
+NEW_PLAN, CREATE_TASKS, CONTINUE_TASK, COMPLETE = "new-plan", "create-tasks", "continue-task", "complete"
+LAST_REVIEW = "all-code-review"  # where the review of a task leads instead when no task is left
+
 REVIEWS: Mapping[str, Review] = {
     review.phase: review
     for review in (
         Review(
             phase="plan-review",
             post="post-plan-review",
+            stage="Plan review",
             title="plan review",
             subject="plan",
             reads="{plan}/plan.md",
@@ -83,12 +90,13 @@ REVIEWS: Mapping[str, Review] = {
             fixes="address all issues in plan.md",
             finally_="Push to remote.",
             needs=NOTHING,
-            resumed_by="new-plan",
-            targets=("create-tasks", "create-tasks"),
+            resumed_by=NEW_PLAN,
+            targets=(CREATE_TASKS, CREATE_TASKS),
         ),
         Review(
             phase="tasks-review",
             post="post-tasks-review",
+            stage="Task review",
             title="tasks review",
             subject="tasks",
             reads="{plan}/tasks.md and the task files: {task_files}",
@@ -96,12 +104,13 @@ REVIEWS: Mapping[str, Review] = {
             fixes="address all issues in tasks.md and task files",
             finally_="Push to remote.",
             needs=ALL_TASKS,
-            resumed_by="create-tasks",
+            resumed_by=CREATE_TASKS,
             targets=("complete-task", "complete-task-tdd"),
         ),
         Review(
             phase="code-review",
             post="post-code-review",
+            stage="Implementation",
             title="code review",
             subject="task-{task}",
             reads="the plan in {plan}/plan.md, then read {plan}/task-{task}.md",
@@ -109,12 +118,13 @@ REVIEWS: Mapping[str, Review] = {
             fixes="address all issues, update the code",
             finally_="Update tasks.md and push to remote.",
             needs=ONE_TASK,
-            resumed_by="continue-task",
+            resumed_by=CONTINUE_TASK,
             targets=("complete-task", "complete-task-tdd"),
         ),
         Review(
-            phase="all-code-review",
+            phase=LAST_REVIEW,
             post="post-all-code-review",
+            stage="Final review",
             title="all-code review",
             subject="all-code",
             reads="{plan}/plan.md, {plan}/tasks.md, and the task files: {task_files}",
@@ -122,13 +132,12 @@ REVIEWS: Mapping[str, Review] = {
             fixes="address all issues across all tasks",
             finally_="Update tasks.md and push to remote.",
             needs=ALL_TASKS,
-            resumed_by="continue-task",
-            targets=("complete", "complete"),
+            resumed_by=CONTINUE_TASK,
+            targets=(COMPLETE, COMPLETE),
         ),
     )
 }
 POST_REVIEWS: Mapping[str, Review] = {review.post: review for review in REVIEWS.values()}
-LAST_REVIEW = "all-code-review"
 
 
 def target(review: Review, *, tdd: bool, tasks_remain: bool) -> str:
@@ -139,55 +148,51 @@ def target(review: Review, *, tdd: bool, tasks_remain: bool) -> str:
 
 
 class Phase(Value):
-    """One phase. `next` are the phases that may be announced from it; `after` those that may lead to it."""
+    """One phase. `next` are the phases that may be announced from it; `after` others that it may follow unannounced.
+
+    A phase that begins the review cycle of the first of `next` says in `begins` which other fields it sets.
+    """
 
     stage: str
     next: tuple[str, ...]
     after: tuple[str, ...] = ()
+    begins: Mapping[str, Any] | None = None
+
+
+def _with_posts(*reviews: str) -> tuple[str, ...]:
+    return (*reviews, *(REVIEWS[name].post for name in reviews))
+
+
+def _targets(review: Review) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*review.targets, target(review, tdd=False, tasks_remain=False))))
 
 
 # The phases that implement a task.
-WORK = ("next-task", "next-task-tdd", "complete-task", "complete-task-tdd", "continue-task")
-_BUILD = (*WORK, "code-review", "post-code-review")
-_TASKS = ("create-tasks", "tasks-review", "post-tasks-review")
-_FINAL = ("all-code-review", "post-all-code-review", "complete")
-_IMPLEMENT = Phase("Implementation", ("code-review",), (*_TASKS, *_BUILD, *_FINAL))
+WORK = ("next-task", "next-task-tdd", "complete-task", "complete-task-tdd", CONTINUE_TASK)
+_IMPLEMENT = Phase(
+    "Implementation",
+    ("code-review",),
+    (CREATE_TASKS, *WORK, *_with_posts("tasks-review", "code-review", LAST_REVIEW), COMPLETE),
+)
 
-# Besides these, any phase may end with no next one: every command can be run alone, at any time.
+# Besides these transitions, any phase may end with no next one: every command can be run alone, at any time.
 PHASES: Mapping[str, Phase] = {
-    "new-plan": Phase("Planning", ("plan-review",), ("plan-review", "post-plan-review")),
-    "plan-review": Phase("Plan review", ("post-plan-review", "create-tasks"), ("new-plan", "post-plan-review")),
-    "post-plan-review": Phase("Plan review", ("plan-review", "create-tasks"), ("plan-review",)),
-    "create-tasks": Phase(
-        "Task creation",
-        ("tasks-review",),
-        ("new-plan", "plan-review", "post-plan-review", "tasks-review", "post-tasks-review"),
-    ),
-    "tasks-review": Phase(
-        "Task review",
-        ("post-tasks-review", "complete-task", "complete-task-tdd"),
-        ("create-tasks", "post-tasks-review"),
-    ),
-    "post-tasks-review": Phase(
-        "Task review", ("tasks-review", "complete-task", "complete-task-tdd"), ("tasks-review",)
+    NEW_PLAN: Phase("Planning", ("plan-review",), _with_posts("plan-review"), {"current_task": None}),
+    CREATE_TASKS: Phase(
+        "Task creation", ("tasks-review",), (NEW_PLAN, *_with_posts("tasks-review")), {"current_task": None}
     ),
     **dict.fromkeys(WORK, _IMPLEMENT),
-    "continue-task": _IMPLEMENT.replace(next=("code-review", "all-code-review", "complete-task", "complete-task-tdd")),
-    "code-review": Phase(
-        "Implementation",
-        ("post-code-review", "complete-task", "complete-task-tdd", "all-code-review"),
-        (*WORK, "post-code-review"),
-    ),
-    "post-code-review": Phase(
-        "Implementation",
-        ("code-review", "complete-task", "complete-task-tdd", "all-code-review"),
-        ("code-review",),
-    ),
-    "all-code-review": Phase(
-        "Final review",
-        ("post-all-code-review", "complete"),
-        ("code-review", "post-code-review", "post-all-code-review"),
-    ),
-    "post-all-code-review": Phase("Final review", ("all-code-review", "complete"), ("all-code-review",)),
-    "complete": Phase("Complete", (), ("all-code-review", "post-all-code-review")),
+    "complete-task": _IMPLEMENT.replace(begins={"tdd": False}),
+    "complete-task-tdd": _IMPLEMENT.replace(begins={"tdd": True}),
+    CONTINUE_TASK: _IMPLEMENT.replace(next=("code-review", LAST_REVIEW, "complete-task", "complete-task-tdd")),
+    **{review.phase: Phase(review.stage, (review.post, *_targets(review))) for review in REVIEWS.values()},
+    **{review.post: Phase(review.stage, (review.phase, *_targets(review))) for review in REVIEWS.values()},
+    COMPLETE: Phase("Complete", ()),
 }
+# The phases whose actions begin a review cycle.
+CYCLES = tuple(name for name, phase in PHASES.items() if phase.begins is not None)
+
+
+def leading_to(phase: str) -> tuple[str, ...]:
+    """The phases that this one may follow."""
+    return tuple(name for name in PHASES if phase in PHASES[name].next or name in PHASES[phase].after)

@@ -25,7 +25,7 @@ MAX_LOG = 1024 * 1024
 
 
 class ReviewFailed(Exception):
-    """There is no review; the message says why and what to do."""
+    """The review did not succeed; the message says why and what to do."""
 
 
 def arguments(config: Config, model: str, prompt: str, without: Collection[str] = ()) -> list[str]:
@@ -47,15 +47,10 @@ def arguments(config: Config, model: str, prompt: str, without: Collection[str] 
 
 
 def is_clean(output: bytes) -> bool:
-    """Whether the verdict is PASS. The real client has it in `structured_output`; no verdict is no PASS."""
-    try:
-        document = parse_json(output)
-    except ValueError:
-        return False
-    if not isinstance(document, dict):
-        return False
-    for place in ("structured_output", "result"):
-        answer = document.get(place)
+    """Whether the verdict is PASS. The real client has it in `structured_output`; without a verdict it is not."""
+    document = _object(output)
+    for field in ("structured_output", "result"):
+        answer = document.get(field)
         if isinstance(answer, str):
             try:
                 answer = parse_json(answer)
@@ -74,16 +69,16 @@ def review(context: Context, plan: str, name: str, iteration: int, model: str, p
         raise ReviewFailed(f"{shown(config.review_command[0])} was not found on PATH; install it or set review.command")
     command = [program, *config.review_command[1:]]
     log = os.path.join(plan, f".review-{iteration}.log")
-    place = _Place(plan, name)
+    file = _ReviewFile(plan, name)
     try:
-        place.make_room()
+        file.set_aside()
         output = _run(context, command, model, prompt, log)
-        if not is_written(place.path):
+        if not is_written(file.path):
             raise ReviewFailed(f"the reviewer ended without writing {name}; see {log}")
     except BaseException:
-        place.restore()
+        file.restore()
         raise
-    place.forget()
+    file.keep()
     _remove(log)
     return is_clean(output)
 
@@ -170,16 +165,16 @@ class _Output:
                 os.close(fd)
 
 
-class _Place:
-    """The name that the review gets. What has it now (an earlier cycle's review) makes room, and comes back if the
-    run fails: the client refuses to overwrite a file that it has not read."""
+class _ReviewFile:
+    """The file that a run must write. One that is there already (an earlier cycle's review) is set aside, and comes
+    back if the run fails: the client refuses to overwrite a file that it has not read."""
 
     def __init__(self, plan: str, name: str) -> None:
         self.path = os.path.join(plan, name)
         self._old = os.path.join(plan, f".{name}.old")
         self._moved = False
 
-    def make_room(self) -> None:
+    def set_aside(self) -> None:
         if os.path.isdir(self.path) and not os.path.islink(self.path):
             raise ReviewFailed(f"{self.path} is a directory and in the way")
         try:
@@ -198,14 +193,14 @@ class _Place:
         _remove(self.path)  # half a review, of a run that failed
         try:
             if os.path.isdir(self.path):
-                os.rmdir(self.path)  # the reviewer made it: none was there before
+                os.rmdir(self.path)  # the reviewer made it
             if os.path.lexists(self._old):
                 os.rename(self._old, self.path)
         except OSError:
             pass  # it stays beside it, under its hidden name
 
-    def forget(self) -> None:
-        """The new review stays."""
+    def keep(self) -> None:
+        """The new review replaces the old one."""
         _remove(self._old)
 
 

@@ -6,7 +6,18 @@ import re
 from typing import TYPE_CHECKING
 
 from taskie.plans import loop
-from taskie.plans.phases import LAST_REVIEW, ONE_TASK, PHASES, POST_REVIEWS, REVIEWS, WORK
+from taskie.plans.phases import (
+    COMPLETE,
+    CONTINUE_TASK,
+    CREATE_TASKS,
+    LAST_REVIEW,
+    NEW_PLAN,
+    ONE_TASK,
+    PHASES,
+    POST_REVIEWS,
+    REVIEWS,
+    WORK,
+)
 from taskie.plans.state import FILE, is_task_id
 from taskie.plans.tasks import Task, parse_tasks
 from taskie.protocol import shown
@@ -18,11 +29,8 @@ if TYPE_CHECKING:
     from taskie.plans.phases import Review
     from taskie.plans.state import PlanState
 
-# Answers that are no action: the hook is next, nobody is, or the user.
-STOP, COMPLETE, ASK = "stop", "complete", "ask"
-
-# The actions that a plan without a state, or with a half-done artifact, is sent to.
-WRITE_PLAN, WRITE_TASKS, RESUME = "new-plan", "create-tasks", "continue-task"
+# Answers that are not actions, besides COMPLETE: the hook is next, or the user.
+STOP, ASK = "stop", "ask"
 
 FINISHED = ("done", "completed")
 LONG_ENOUGH = 50  # lines; a plan without an overview that is longer than this was not interrupted
@@ -32,7 +40,7 @@ _STATUS = re.compile(r"\s*[-*+]\s+(?:\*\*|__)?Status(?:\*\*|__)?\s*:(.*)", re.IG
 _DECORATION = " \t*_`~:.!✓✔✅☑\ufe0f"  # agents dress up a status: **Done**, `done`, ✅ done
 
 
-class Step(Value):
+class NextStep(Value):
     """What to do now: an action's name, or one of STOP, COMPLETE, ASK. `why` is for whoever follows it."""
 
     action: str
@@ -63,7 +71,7 @@ class Found(Value):
         return parse_tasks(self.tasks_text or "")
 
 
-def route(found: Found) -> Step:
+def route(found: Found) -> NextStep:
     """The next step: what the state announces, else what it says was done last, else what lies there."""
     state = found.state
     if state is None:
@@ -76,30 +84,30 @@ def route(found: Found) -> Step:
     if following in REVIEWS:
         return _before_review(found, state, REVIEWS[following])
     if following == COMPLETE:
-        return Step(
+        return NextStep(
             COMPLETE, f'Set phase to "{COMPLETE}" and next_phase to null, and tell the user that all tasks are done.'
         )
-    if following == RESUME:
+    if following == CONTINUE_TASK:
         return _resume(found, state, f"{FILE} announces {following}.")
     if following in WORK:
         return _next_task(found, state, following)
     if following in PHASES:
-        return Step(following, f"{FILE} announces {following}.")
-    return Step(ASK, f"next_phase {shown(following)!r} is no phase. {_standing(state)}")
+        return NextStep(following, f"{FILE} announces {following}.")
+    return NextStep(ASK, f"next_phase {shown(following)!r} does not exist. {_standing(state)}")
 
 
-def new_plan() -> Step:
+def new_plan() -> NextStep:
     """For a project without any plan."""
-    return Step(WRITE_PLAN, "There is no plan yet.")
+    return NextStep(NEW_PLAN, "There is no plan yet.")
 
 
-def unusable(trouble: str) -> Step:
-    """For a state that is there, but holds a value that it cannot: what it was meant to say is the user's to tell."""
-    return Step(ASK, f"{trouble}. Show this to the user, and mend it before going on.")
+def unusable(trouble: str) -> NextStep:
+    """For a state with a value that it cannot have: only the user knows what was meant."""
+    return NextStep(ASK, f"{trouble}. Show this to the user, and fix it before going on.")
 
 
 def unfinished(tasks: list[Task]) -> list[Task]:
-    """The tasks that are still to be done. A row without an id is no task."""
+    """The tasks that are still to be done. A row without an id does not count."""
     return [task for task in tasks if task.id and not is_finished(task.status)]
 
 
@@ -107,31 +115,31 @@ def is_finished(status: str) -> bool:
     return status.strip(_DECORATION).casefold() in FINISHED
 
 
-def _answer(state: PlanState, review: Review) -> Step:
+def _answer(state: PlanState, review: Review) -> NextStep:
     task = state.current_task if review.needs == ONE_TASK else None
     number = state.phase_iteration
     written = f" ({review.file(number, state.current_task)})" if number else ""
-    return Step(review.post, f"The {review.title}{written} is written and waits for its answer.", task)
+    return NextStep(review.post, f"The {review.title}{written} is written and waits for its answer.", task)
 
 
-def _before_review(found: Found, state: PlanState, review: Review) -> Step:
+def _before_review(found: Found, state: PlanState, review: Review) -> NextStep:
     """The hook runs the review when the agent stops; before that, what is to be reviewed must be finished."""
     if state.phase in POST_REVIEWS:
         return _stop(state, review, f"The {state.phase} is done")
     gap = _GAPS[review.resumed_by](found, state, review)
     if gap is None:
         return _stop(state, review, "What is to be reviewed is finished")
-    if review.resumed_by == RESUME:
+    if review.resumed_by == CONTINUE_TASK:
         return _resume(found, state, gap)
-    return Step(review.resumed_by, gap)
+    return NextStep(review.resumed_by, gap)
 
 
-def _stop(state: PlanState, review: Review, because: str) -> Step:
+def _stop(state: PlanState, review: Review, because: str) -> NextStep:
     spent = loop.limit_message(state, review) if state.max_reviews else None
     if spent:
-        return Step(STOP, f"The user must decide: {spent}")
+        return NextStep(STOP, f"The user must decide: {spent}")
     does = "runs" if state.max_reviews else "skips"
-    return Step(STOP, f"{because}; the hook {does} the {review.title} when the agent stops.")
+    return NextStep(STOP, f"{because}; the hook {does} the {review.title} when the agent stops.")
 
 
 def _plan_gap(found: Found, _state: PlanState, _review: Review) -> str | None:
@@ -164,9 +172,9 @@ def _task_gap(found: Found, state: PlanState, review: Review) -> str | None:
 
 # What is missing of a review's subject, by the action that finishes it.
 _GAPS: Mapping[str, Callable[[Found, PlanState, Review], str | None]] = {
-    WRITE_PLAN: _plan_gap,
-    WRITE_TASKS: _tasks_gap,
-    RESUME: _task_gap,
+    NEW_PLAN: _plan_gap,
+    CREATE_TASKS: _tasks_gap,
+    CONTINUE_TASK: _task_gap,
 }
 
 
@@ -182,7 +190,7 @@ def _is_implemented(text: str, task: str, tasks: list[Task]) -> bool:
     return all(map(is_finished, statuses or [row.status for row in tasks if row.id == task] or [""]))
 
 
-def _next_task(found: Found, state: PlanState, action: str) -> Step:
+def _next_task(found: Found, state: PlanState, action: str) -> NextStep:
     """The first task that is not finished. The current one is, once its reviews are over, whatever its row says."""
     current = state.current_task
     tasks = found.tasks()
@@ -192,7 +200,7 @@ def _next_task(found: Found, state: PlanState, action: str) -> Step:
         tasks = [task for task in tasks if task.id != current]
     left = unfinished(tasks)
     if not left:
-        return Step(
+        return NextStep(
             action,
             f"{FILE} announces {action}, but tasks.md has no unfinished task: tell the user so. "
             f"Setting next_phase to {LAST_REVIEW} goes on with the last review.",
@@ -201,33 +209,35 @@ def _next_task(found: Found, state: PlanState, action: str) -> Step:
     return _for_task(action, f"{FILE} announces {action}; the next task is {_name(left[0])}{begun}.", left[0])
 
 
-def _nothing_announced(found: Found, state: PlanState) -> Step:
+def _nothing_announced(found: Found, state: PlanState) -> NextStep:
     if state.phase == COMPLETE:
-        return Step(COMPLETE, "The plan is complete: tell the user that all tasks are done.")
+        return NextStep(COMPLETE, "The plan is complete: tell the user that all tasks are done.")
     if state.phase in WORK:
         return _resume(found, state, f"{state.phase} was the last thing begun, and nothing is announced after it.")
-    return Step(ASK, f"Nothing is announced (next_phase is null). {_standing(state)}")
+    return NextStep(ASK, f"Nothing is announced (next_phase is null). {_standing(state)}")
 
 
-def _resume(found: Found, state: PlanState, why: str) -> Step:
+def _resume(found: Found, state: PlanState, why: str) -> NextStep:
     if state.current_task is not None:
-        return Step(RESUME, why, state.current_task)
+        return NextStep(CONTINUE_TASK, why, state.current_task)
     task = _last_touched(found)
-    return Step(RESUME, why) if task is None else _for_task(RESUME, f"{why} Go on with task {_name(task)}.", task)
+    if task is None:
+        return NextStep(CONTINUE_TASK, why)
+    return _for_task(CONTINUE_TASK, f"{why} Go on with task {_name(task)}.", task)
 
 
-def _without_state(found: Found) -> Step:
+def _without_state(found: Found) -> NextStep:
     """A plan from before there were states, or one whose state was spoiled."""
     because = found.trouble
     if found.plan_text is None:
-        return Step(WRITE_PLAN, f"{because}, and no plan.md either.")
+        return NextStep(NEW_PLAN, f"{because}, and no plan.md either.")
     if not _has_rows(found.tasks_text):
-        return Step(WRITE_TASKS, f"{because}; there is a plan.md, but no tasks in tasks.md.")
+        return NextStep(CREATE_TASKS, f"{because}; there is a plan.md, but no tasks in tasks.md.")
     task = _last_touched(found)
     if task is None:
-        return Step(COMPLETE, f"{because}, but every task in tasks.md is finished: tell the user that all are done.")
+        return NextStep(COMPLETE, f"{because}, but every task in tasks.md is finished: tell the user so.")
     how = "was touched last in git's log" if task.id in found.touched else "is the first unfinished one"
-    return _for_task(RESUME, f"{because}; task {_name(task)} {how}.", task)
+    return _for_task(CONTINUE_TASK, f"{because}; task {_name(task)} {how}.", task)
 
 
 def _last_touched(found: Found) -> Task | None:
@@ -235,13 +245,13 @@ def _last_touched(found: Found) -> Task | None:
     return next((task for task in left if task.id in found.touched), left[0] if left else None)
 
 
-def _for_task(action: str, why: str, task: Task) -> Step:
-    """An id from the table becomes a file's name in other hands, so one that cannot be is only told."""
-    return Step(action, why, task.id if is_task_id(task.id) else None)
+def _for_task(action: str, why: str, task: Task) -> NextStep:
+    """Others make a file's name of the id, so one that cannot be a name is only mentioned in `why`."""
+    return NextStep(action, why, task.id if is_task_id(task.id) else None)
 
 
 def _name(task: Task) -> str:
-    return task.id if is_task_id(task.id) else f"{shown(task.id, 40)!r} (no valid id)"
+    return task.id if is_task_id(task.id) else f"{shown(task.id, 40)!r} (not a valid id)"
 
 
 def _standing(state: PlanState) -> str:

@@ -7,6 +7,7 @@ import os
 import re
 
 from taskie.config import is_model
+from taskie.plans.phases import NEW_PLAN, PHASES
 from taskie.protocol import parse_json
 from taskie.store import Lock, StoreError, edit_object, read_regular, replace
 from taskie.values import Value
@@ -33,7 +34,7 @@ class BadField(Exception):
 
 
 class PlanState(Value):
-    """The eight fields, with their defaults in place of what is missing or null."""
+    """The eight fields, with defaults for what is missing or null."""
 
     max_reviews: int
     current_task: str | None
@@ -46,7 +47,7 @@ class PlanState(Value):
 
 
 def is_plan_id(name: str) -> bool:
-    """A name that may stand in a prompt and a message, and can be no option and no hidden directory."""
+    """Whether a name is safe in a prompt and a message: never an option, nor a hidden directory."""
     return len(name) <= MAX_NAME and _PLAN.fullmatch(name) is not None
 
 
@@ -64,19 +65,19 @@ def _text(value: Any) -> bool:
 
 # What each field may hold besides null, and how to say so.
 FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "max_reviews": (_count, "a whole number from 0 on"),
+    "max_reviews": (_count, "a whole number, 0 or more"),
     "current_task": (lambda v: _text(v) and is_task_id(v), "a task id (letters, digits, _ and -) or null"),
     "phase": (_text, "a phase"),
-    "phase_iteration": (_count, "a whole number from 0 on, or null"),
+    "phase_iteration": (_count, "a whole number, 0 or more, or null"),
     "next_phase": (_text, "a phase or null"),
     "review_model": (lambda v: _text(v) and is_model(v), "a model's name"),
-    "consecutive_clean": (_count, "a whole number from 0 on"),
+    "consecutive_clean": (_count, "a whole number, 0 or more"),
     "tdd": (lambda v: isinstance(v, bool), "true or false"),
 }
 
 
 def parse(data: bytes) -> dict[str, Any]:
-    """The object in the file; StoreError says why there is none."""
+    """The object in the file; StoreError if it holds anything else."""
     try:
         raw = parse_json(data)
     except ValueError as error:
@@ -96,18 +97,32 @@ def missing_fields(raw: Mapping[str, Any]) -> list[str]:
     return [field for field in REQUIRED if field not in raw]
 
 
-def interpret(raw: Mapping[str, Any], config: Config) -> PlanState:
-    """The state with defaults for what is missing; BadField for a value of the wrong type."""
-    values: dict[str, Any] = {
+def new(config: Config) -> dict[str, Any]:
+    """The state of a new plan. Nothing else makes one."""
+    return {
         "max_reviews": config.review_max_reviews,
         "current_task": None,
-        "phase": None,
-        "phase_iteration": None,
-        "next_phase": None,
+        "phase": NEW_PLAN,
+        "phase_iteration": 0,
+        "next_phase": PHASES[NEW_PLAN].next[0],
         "review_model": config.review_models[0],
         "consecutive_clean": 0,
         "tdd": False,
     }
+
+
+def fresh_cycle(config: Config) -> dict[str, Any]:
+    """What every review cycle begins with; `max_reviews` is the plan's own."""
+    fresh = new(config)
+    return {field: fresh[field] for field in ("phase_iteration", "review_model", "consecutive_clean")}
+
+
+def interpret(raw: Mapping[str, Any], config: Config) -> PlanState:
+    """The state with defaults for what is missing; BadField for a value of the wrong type.
+
+    A model that is no longer among the configured ones is not used: the first of these is.
+    """
+    values: dict[str, Any] = {**new(config), "phase": None, "phase_iteration": None, "next_phase": None}
     for field, (fits, expected) in FIELDS.items():
         value = raw.get(field)
         if field == "current_task" and _count(value):
@@ -116,7 +131,8 @@ def interpret(raw: Mapping[str, Any], config: Config) -> PlanState:
             continue
         if not fits(value):
             raise BadField(f"{FILE}: {field} must be {expected}")
-        values[field] = value
+        if field != "review_model" or config.allows_model(value):
+            values[field] = value
     return PlanState(**values)
 
 

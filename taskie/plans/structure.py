@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from taskie.plans.phases import REVIEWS
 from taskie.protocol import shown
 
-_KNOWN = re.compile(
-    r"(?:plan|design|tasks|task-[A-Za-z0-9_-]+|(?:plan|design|tasks|all-code|task-[A-Za-z0-9_-]+)-(?:post-)?review-[0-9]+)\.md"
-)
-_BASED_REVIEW = re.compile(r"(plan|design|tasks)-review-[0-9]+\.md")
+_ID = "[A-Za-z0-9_-]+"
+_DOCUMENTS = ("plan", "design", "tasks")
+_SUBJECTS = (*_DOCUMENTS, *(review.subject.format(task=_ID) for review in REVIEWS.values()))
+_KNOWN = re.compile(rf"(?:{'|'.join(_DOCUMENTS)}|task-{_ID}|(?:{'|'.join(_SUBJECTS)})-(?:post-)?review-[0-9]+)\.md")
+_BASED_REVIEW = re.compile(rf"({'|'.join(_DOCUMENTS)})-review-[0-9]+\.md")
 _POST_REVIEW = re.compile(r"(.+)-post-review-([0-9]+)\.md")
 
 

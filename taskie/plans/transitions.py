@@ -1,36 +1,35 @@
-"""Which changes of a state `taskie state set` allows. Reads the table of phases; knows no files."""
+"""Which changes of a state `taskie state set` and `begin` make and allow. Reads the table of phases; knows no files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from taskie.plans.phases import PHASES
+from taskie.plans import state
+from taskie.plans.phases import PHASES, leading_to
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NEW = {
-    "max_reviews": 8,
-    "current_task": None,
-    "phase": "new-plan",
-    "phase_iteration": 0,
-    "next_phase": "plan-review",
-    "review_model": "opus",
-    "consecutive_clean": 0,
-    "tdd": False,
-}
+    from taskie.config import Config
 
 
-class Refused(Exception):
+class TransitionRefused(Exception):
     """The table has no such transition; the message says which there are."""
 
 
-def changes(now: Mapping[str, Any], wanted: Mapping[str, Any], *, force: bool = False) -> dict[str, Any]:
+def begin(phase: str, task: str | None, config: Config) -> dict[str, Any]:
+    """The fields with which an action begins its review cycle."""
+    announced = {"phase": phase, "next_phase": PHASES[phase].next[0], **(PHASES[phase].begins or {})}
+    return {**state.fresh_cycle(config), **announced, **({} if task is None else {"current_task": task})}
+
+
+def changes(
+    now: Mapping[str, Any], wanted: Mapping[str, Any], config: Config, *, force: bool = False
+) -> dict[str, Any]:
     """All fields to write: the wanted ones, and what follows from them. Without a state, a whole new one."""
     if not now:
-        now = {}
-        wanted = {**NEW, **wanted}
-    elif not force:
+        return {**state.new(config), **wanted}
+    if not force:
         _check(now, wanted)
     follows: dict[str, Any] = {}
     if "current_task" in wanted and "current_task" in now and wanted["current_task"] != now["current_task"]:
@@ -46,14 +45,15 @@ def _check(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     following = wanted.get("next_phase", now.get("next_phase"))
     if following is None:
         return  # every command can be run alone, and every loop be left
-    known = PHASES.get(phase) if isinstance(phase, str) else None
-    if known is None:
-        raise Refused(f"phase is {phase!r}, which is no phase; set it too.")
-    if following not in known.next:
-        raise Refused(f"After {phase} comes {_listed(known.next)}, not {following} (--force overrides).")
-    if phase != before and before in PHASES and before not in known.after and phase != now.get("next_phase"):
-        raise Refused(f"{phase} follows {_listed(known.after)}, not {before} (--force overrides).")
+    if not isinstance(phase, str) or phase not in PHASES:
+        raise TransitionRefused(f"phase is {phase!r}, which does not exist; set it too.")
+    if following not in PHASES[phase].next:
+        raise TransitionRefused(
+            f"After {phase} comes {_listed(PHASES[phase].next)}, not {following} (--force overrides)."
+        )
+    if phase != before and before in PHASES and phase != now.get("next_phase") and before not in leading_to(phase):
+        raise TransitionRefused(f"{phase} follows {_listed(leading_to(phase))}, not {before} (--force overrides).")
 
 
 def _listed(phases: tuple[str, ...]) -> str:
-    return " or ".join([*phases[:-1], phases[-1]]) if phases else "nothing, or null"
+    return " or ".join(phases) or "nothing, or null"

@@ -98,6 +98,7 @@ class TestStatus:
             "state": written,
             "problem": None,
             "reviews": "0/8",
+            "model": "opus",
         }
 
     @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])

@@ -1,4 +1,4 @@
-"""`taskie state get` and `set`: reading with and without jq, checked writes, refused transitions."""
+"""`taskie state get`, `set` and `begin`: reading with and without jq, checked writes, refused transitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from pytest_taskie import Plan, Project
 from taskie import cli
-from taskie.plans.phases import PHASES, REVIEWS
+from taskie.plans.phases import CYCLES, PHASES, REVIEWS, leading_to
 
 Taskie = Callable[..., int]
 
@@ -176,19 +176,10 @@ class TestSet:
 
     def test_only_a_new_plan_creates_it(self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
         assert taskie("state", "set", "next_phase=plan-review") == 1
-        assert "only phase=new-plan creates one" in capsys.readouterr().err
+        assert "`taskie state begin new-plan` creates one" in capsys.readouterr().err
         assert not (plan.path / "state.json").exists()
         assert taskie("state", "set", "phase=new-plan", "max_reviews=3") == 0
-        assert plan.state.read() == {
-            "max_reviews": 3,
-            "current_task": None,
-            "phase": "new-plan",
-            "phase_iteration": 0,
-            "next_phase": "plan-review",
-            "review_model": "opus",
-            "consecutive_clean": 0,
-            "tdd": False,
-        }
+        assert plan.state == {**NEW, "max_reviews": 3}
 
     def test_a_broken_state_is_left_as_it_is(
         self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
@@ -198,6 +189,163 @@ class TestSet:
             assert taskie("state", *words) == 1
             assert "invalid JSON" in capsys.readouterr().err
         assert (plan.path / "state.json").read_text() == "{"
+
+
+NEW = {
+    "max_reviews": 8,
+    "current_task": None,
+    "phase": "new-plan",
+    "phase_iteration": 0,
+    "next_phase": "plan-review",
+    "review_model": "opus",
+    "consecutive_clean": 0,
+    "tdd": False,
+}
+# The words after `begin`, and what the state then says besides what is fresh in every cycle.
+BEGINNINGS: dict[tuple[str, ...], dict[str, object]] = {
+    ("new-plan",): {"phase": "new-plan", "next_phase": "plan-review"},
+    ("create-tasks",): {"phase": "create-tasks", "next_phase": "tasks-review"},
+    ("complete-task", "2"): {
+        "phase": "complete-task",
+        "next_phase": "code-review",
+        "current_task": "2",
+        "tdd": False,
+    },
+    ("complete-task-tdd", "2"): {
+        "phase": "complete-task-tdd",
+        "next_phase": "code-review",
+        "current_task": "2",
+        "tdd": True,
+    },
+}
+
+
+class TestBegin:
+    @pytest.mark.parametrize("words", BEGINNINGS, ids=" ".join)
+    def test_without_a_state_a_whole_new_one(
+        self, words: tuple[str, ...], taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert taskie("state", "begin", *words) == 0
+        assert plan.state == {**NEW, **BEGINNINGS[words]}
+        assert json.loads(capsys.readouterr().out) == plan.state.read()
+
+    @pytest.mark.parametrize("words", BEGINNINGS, ids=" ".join)
+    def test_what_is_not_the_cycles_own_stays(self, words: tuple[str, ...], taskie: Taskie, plan: Plan) -> None:
+        used = {"phase_iteration": 5, "review_model": "sonnet", "consecutive_clean": 2, "current_task": "1"}
+        kept = {"max_reviews": 3, "tdd": True, "mine": [1]}
+        plan.state.write(phase=PHASES[words[0]].after[0], next_phase=words[0], **used, **kept)
+        assert taskie("state", "begin", *words) == 0
+        assert plan.state == {**NEW, **kept, **BEGINNINGS[words]}
+
+    def test_there_is_no_other(self) -> None:
+        assert [cycle for cycle, *_ in BEGINNINGS] == list(CYCLES)
+
+    @pytest.mark.parametrize("words", BEGINNINGS, ids=" ".join)
+    def test_another_transition_is_refused(
+        self, words: tuple[str, ...], taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        cycle = words[0]
+        wrong = next(phase for phase in PHASES if phase != cycle and phase not in leading_to(cycle))
+        before = plan.state.write(phase=wrong, next_phase=None)
+        assert taskie("state", "begin", *words) == 1
+        assert f"{cycle} follows" in capsys.readouterr().err
+        assert plan.state == before
+
+    @pytest.mark.parametrize(
+        ("words", "why"),
+        [
+            (["complete-task"], "complete-task needs the id of its task"),
+            (["complete-task", "../x"], "current_task must be a task id"),
+            (["create-tasks", "2"], "create-tasks is not about one task"),
+        ],
+    )
+    def test_a_wrong_task(
+        self, words: list[str], why: str, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        before = plan.state.write(phase="plan-review", next_phase=None)
+        assert taskie("state", "begin", *words) == 2
+        assert why in capsys.readouterr().err
+        assert plan.state == before
+
+    @pytest.mark.parametrize("cycle", ["code-review", "next-task", "nonsense", ""])
+    def test_what_begins_no_cycle(
+        self, cycle: str, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            taskie("state", "begin", cycle)
+        assert "choose from" in capsys.readouterr().err
+        assert not plan.state.path.exists()
+
+    def test_never_inside_a_review(
+        self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TASKIE_HOOK_SKIP", "1")
+        assert taskie("state", "begin", "new-plan") == 1
+        assert "a review never changes state.json" in capsys.readouterr().err
+        assert not plan.state.path.exists()
+
+    def test_a_broken_state_is_left_as_it_is(
+        self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        plan.state.raw("{")
+        assert taskie("state", "begin", "new-plan") == 1
+        assert "invalid JSON" in capsys.readouterr().err
+        assert plan.state.path.read_text() == "{"
+
+    def test_the_named_plan(self, taskie: Taskie, make_plan: Callable[..., Plan]) -> None:
+        old, new = make_plan("old"), make_plan("new")
+        old.age(60)
+        assert taskie("state", "begin", "new-plan", "--plan", "old") == 0
+        assert old.state == NEW
+        assert not new.state.path.exists()
+
+    def test_help_teaches(self, taskie: Taskie, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="0"):
+            taskie("state", "begin", "--help")
+        text = " ".join(capsys.readouterr().out.split())
+        assert "Example: taskie state begin complete-task 2" in text
+        assert all(cycle in text for cycle in CYCLES)
+
+
+class TestConfigured:
+    """`review.models` and `review.max_reviews` hold whichever command makes the state."""
+
+    @pytest.fixture(autouse=True)
+    def configuration(self, project: Project) -> None:
+        path = project.path / ".taskie" / "config.toml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text('[review]\nmodels = ["haiku", "fable"]\nmax_reviews = 3\n')
+
+    @pytest.mark.parametrize(
+        "words", [["set", "phase=new-plan"], ["begin", "new-plan"], ["set", "--force", "phase=new-plan"]], ids=" ".join
+    )
+    def test_a_new_state(self, words: list[str], taskie: Taskie, plan: Plan) -> None:
+        assert taskie("state", *words) == 0
+        assert plan.state == {**NEW, "max_reviews": 3, "review_model": "haiku"}
+
+    def test_a_setting_that_is_not_used_is_named(
+        self, taskie: Taskie, plan: Plan, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (project.path / ".taskie" / "config.toml").write_text("[review]\nmodels = 1\nmax_reviews = 3\n")
+        assert taskie("state", "begin", "new-plan") == 0
+        assert "review.models must be a list of one or more words; ignored" in capsys.readouterr().err
+        assert plan.state == {**NEW, "max_reviews": 3}
+
+    def test_the_status_shows_the_model_that_comes_next(
+        self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        plan.state.write(review_model="opus")
+        assert taskie("status") == 0
+        assert capsys.readouterr().out.split()[-1] == "haiku"
+
+    def test_a_model_that_is_not_configured_is_refused(
+        self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        before = plan.state.write()
+        assert taskie("state", "set", "review_model=opus") == 2
+        assert "one of review.models (haiku, fable), not 'opus'" in capsys.readouterr().err
+        assert plan.state == before
+        assert taskie("state", "set", "review_model=fable") == 0
 
 
 class TestWhichPlan:
@@ -217,7 +365,7 @@ class TestWhichPlan:
     ) -> None:
         make_plan("old", state={})
         assert taskie("state", "get", "--plan", name) == 2
-        assert "there is: old" in capsys.readouterr().err
+        assert "plans here: old" in capsys.readouterr().err
 
     def test_none_at_all(self, taskie: Taskie, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
         assert taskie("state", "get") == 1

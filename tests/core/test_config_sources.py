@@ -14,7 +14,7 @@ from taskie import config
 from taskie.config import Config, load
 
 DEFAULT = Config()
-PLACES = ["user", "pyproject", "project", "environment"]  # the later wins
+SOURCES = ["user", "pyproject", "project", "environment"]  # the later wins
 
 
 class Sources:
@@ -29,14 +29,14 @@ class Sources:
         for path in (self.user, self.project):
             path.parent.mkdir(parents=True)
 
-    def set(self, place: str, section: str, key: str, value: int | str) -> None:
+    def set(self, source: str, section: str, key: str, value: int | str) -> None:
         written = f'"{value}"' if isinstance(value, str) else value
-        if place == "environment":
+        if source == "environment":
             self.env[f"TASKIE_{section}_{key}".upper()] = str(value)
-        elif place == "pyproject":
+        elif source == "pyproject":
             self.pyproject.write_text(f"[tool.taskie.{section}]\n{key} = {written}\n")
         else:
-            (self.user if place == "user" else self.project).write_text(f"[{section}]\n{key} = {written}\n")
+            (self.user if source == "user" else self.project).write_text(f"[{section}]\n{key} = {written}\n")
 
     def load(self) -> Config:
         return load(str(self.root), self.env)
@@ -47,27 +47,27 @@ def sources(tmp_path: Path) -> Sources:
     return Sources(tmp_path)
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_each_source_alone(sources: Sources, place: str) -> None:
-    sources.set(place, "review", "max_reviews", 3)
+@pytest.mark.parametrize("source", SOURCES)
+def test_each_source_alone(sources: Sources, source: str) -> None:
+    sources.set(source, "review", "max_reviews", 3)
     assert sources.load() == DEFAULT.replace(review_max_reviews=3)
 
 
-@pytest.mark.parametrize("place", ["user", "pyproject", "project"])
+@pytest.mark.parametrize("source", ["user", "pyproject", "project"])
 @pytest.mark.parametrize(("section", "key", "written", "expected"), FROM_TOML)
 def test_every_setting_in_every_file(
-    sources: Sources, place: str, section: str, key: str, written: str, expected: Any
+    sources: Sources, source: str, section: str, key: str, written: str, expected: Any
 ) -> None:
-    path: Path = getattr(sources, place)
-    path.write_text(f"[{'tool.taskie.' if place == 'pyproject' else ''}{section}]\n{key} = {written}\n")
+    path: Path = getattr(sources, source)
+    path.write_text(f"[{'tool.taskie.' if source == 'pyproject' else ''}{section}]\n{key} = {written}\n")
     found = sources.load()
-    if key == "command" and place != "user":
+    if key == "command" and source != "user":
         assert found.replace(warnings=()) == DEFAULT
     else:
         assert found == DEFAULT.replace(**{f"{section}_{key}": expected})
 
 
-@pytest.mark.parametrize(("weaker", "stronger"), list(itertools.combinations(PLACES, 2)))
+@pytest.mark.parametrize(("weaker", "stronger"), list(itertools.combinations(SOURCES, 2)))
 def test_precedence(sources: Sources, weaker: str, stronger: str) -> None:
     sources.set(weaker, "review", "max_reviews", 3)
     sources.set(stronger, "review", "max_reviews", 4)
@@ -92,19 +92,19 @@ def test_a_wrong_value_does_not_beat_a_weaker_good_one(sources: Sources) -> None
     assert len(found.warnings) == 1
 
 
-@pytest.mark.parametrize("place", ["project", "pyproject"])
-def test_a_project_cannot_choose_the_program(sources: Sources, place: str) -> None:
+@pytest.mark.parametrize("source", ["project", "pyproject"])
+def test_a_project_cannot_choose_the_program(sources: Sources, source: str) -> None:
     sources.set("user", "review", "command", "mine")
-    sources.set(place, "review", "command", "evil")
+    sources.set(source, "review", "command", "evil")
     found = sources.load()
     assert found.review_command == ("mine",)
     (warning,) = found.warnings
     assert warning.endswith("review.command is only taken from your own configuration; ignored")
 
 
-@pytest.mark.parametrize("place", ["user", "environment"])
-def test_a_user_can(sources: Sources, place: str) -> None:
-    sources.set(place, "review", "command", "mine")
+@pytest.mark.parametrize("source", ["user", "environment"])
+def test_a_user_can(sources: Sources, source: str) -> None:
+    sources.set(source, "review", "command", "mine")
     assert sources.load() == DEFAULT.replace(review_command=("mine",))
 
 
@@ -126,22 +126,22 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("place", ["user", "project", "pyproject"])
+@pytest.mark.parametrize("source", ["user", "project", "pyproject"])
 @pytest.mark.parametrize("content", list(BROKEN.values()), ids=list(BROKEN))
-def test_file_that_is_no_toml(sources: Sources, place: str, content: bytes) -> None:
-    path: Path = getattr(sources, place)
+def test_file_that_is_not_toml(sources: Sources, source: str, content: bytes) -> None:
+    path: Path = getattr(sources, source)
     path.write_bytes(b"# tool.taskie\n" + content)
     sources.set("environment", "review", "max_reviews", 3)
     found = sources.load()
     assert found.replace(warnings=()) == DEFAULT.replace(review_max_reviews=3)
     (warning,) = found.warnings
-    assert warning.startswith(f"{path}: is no valid TOML (")
+    assert warning.startswith(f"{path}: is not valid TOML (")
     assert warning.endswith("; its settings are not used")
 
 
-@pytest.mark.parametrize("place", ["user", "project", "pyproject"])
-def test_file_that_cannot_be_read(sources: Sources, place: str) -> None:
-    path: Path = getattr(sources, place)
+@pytest.mark.parametrize("source", ["user", "project", "pyproject"])
+def test_file_that_cannot_be_read(sources: Sources, source: str) -> None:
+    path: Path = getattr(sources, source)
     for make, why in ((os.mkfifo, "is not a regular file"), (os.mkdir, "is not a regular file"), (_huge, "is larger")):
         make(path)
         found = sources.load()

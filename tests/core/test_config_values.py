@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from taskie.config import Config, load
+from taskie.config import SETTINGS, Config, load
 
 DEFAULT = Config()
 
@@ -123,8 +123,24 @@ def test_setting_in_the_environment(tmp_path: Path, name: str, written: str, exp
     assert load(str(tmp_path), env) == DEFAULT.replace(**{name.lower(): expected})
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_default_passes_its_own_check(name: str) -> None:
+    default = getattr(DEFAULT, name)
+    if default is not None:
+        assert SETTINGS[name](list(default) if isinstance(default, tuple) else default) == default
+
+
+def test_any_model_until_a_list_is_set(tmp_path: Path) -> None:
+    assert DEFAULT.allows_model("haiku")
+    assert DEFAULT.replace(review_timeout=1.0).allows_model("haiku")
+    for listed in ('["opus", "sonnet"]', '["fable"]'):
+        found = load(str(tmp_path / "project"), user_config(tmp_path, f"[review]\nmodels = {listed}\n"))
+        assert [found.allows_model(name) for name in ("haiku", *found.review_models)][:2] == [False, True]
+
+
 def test_every_setting_is_covered() -> None:
     settings = set(Config.__annotations__) - {"warnings"}
+    assert set(SETTINGS) == settings
     assert {f"{section}_{key}" for section, key, *_ in FROM_TOML} == settings
     assert {f"{section}_{key}" for section, key, *_ in WRONG_IN_TOML} == settings
     assert {name.lower() for name, *_ in FROM_ENVIRONMENT} == settings

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from docs.diagram import mermaid
 from pytest_taskie import Project
-from taskie.config import Config, load
-from taskie.plans.diagram import mermaid
+from taskie.config import SETTINGS, Config, load
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -48,7 +48,7 @@ def test_the_first_test(pytester: pytest.Pytester) -> None:
 def test_the_picture_is_drawn_from_the_table() -> None:
     assert [block.strip() for block in blocks("mermaid")] == [mermaid()]
     drawn = subprocess.run(
-        [sys.executable, "-m", "taskie.plans.diagram"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, "-m", "tests.docs.diagram"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
     )
     assert drawn.stdout.strip() == mermaid()
 
@@ -59,6 +59,12 @@ def test_the_configuration_shows_the_defaults(tmp_path: Path) -> None:
     mine.parent.mkdir(parents=True)
     mine.write_text(toml)
     assert load(str(tmp_path / "project"), {"HOME": str(tmp_path)}) == Config()
+    section, shown = "", []
+    for line in toml.splitlines():
+        section = line.strip("[]") if line.startswith("[") else section
+        if " = " in line:
+            shown.append(f"{section}_{line.removeprefix('# ').split(' = ')[0]}")
+    assert set(shown) == set(SETTINGS)
     mine.write_text(toml.replace("# max_turns", "max_turns"))
     assert load(str(tmp_path / "project"), {"HOME": str(tmp_path)}) == Config(review_max_turns=40)
 

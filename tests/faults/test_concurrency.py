@@ -7,13 +7,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable
+from typing import Callable
 
 import pytest
 
 from faults.snapshot import leftovers, written
 from pytest_taskie import Events, FakeCli, HookResult, Plan, Project, RunHook, assert_approved, assert_blocked
-from taskie.plans import engine
+from taskie.plans import loop
 from taskie.protocol import Decision
 
 
@@ -86,13 +86,13 @@ def test_the_other_one_was_faster(
     due: Plan, fake_claude: FakeCli, decide: Callable[..., Decision], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It finished between our look at the state and our lease."""
-    needed = engine._needed_files
+    as_before = loop.decide
 
-    def meanwhile(*arguments: Any) -> list[str]:
+    def meanwhile(seen: loop.Seen) -> loop.Conclusion:
         due.state.write(phase="plan-review", next_phase="post-plan-review", phase_iteration=1)
-        return needed(*arguments)
+        return as_before(seen)
 
-    monkeypatch.setattr(engine, "_needed_files", meanwhile)
+    monkeypatch.setattr(loop, "decide", meanwhile)
     said = decide()
     assert said.reason is None
     assert said.message == "Plan 'test-plan' has just changed; the next stop looks at it again."

@@ -78,7 +78,7 @@ def test_wrong_type(plan: Plan, fake_claude: FakeCli, decide: Callable[..., Deci
         assert said.message == "Plan 'test-plan' structure validated successfully"
         (warning,) = said.warnings
         assert warning.startswith(f"Plan 'test-plan': state.json: {field} must be ")
-        assert warning.endswith("; no review until it is mended")
+        assert warning.endswith("; no review until it is fixed")
         assert plan.state.path.read_text() == text
     assert fake_claude.calls == []
 
@@ -131,7 +131,7 @@ def test_next_phase_that_is_no_phase(
     said = decide()
     assert said.reason is None
     (warning,) = said.warnings
-    assert "is no phase" in warning
+    assert "does not exist" in warning
     assert warning.isprintable()
     assert plan.state.path.read_bytes() == before
     assert fake_claude.calls == []

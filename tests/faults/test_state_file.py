@@ -82,7 +82,7 @@ def test_no_regular_file(
 ) -> None:
     make(plan.path / "state.json")
     result = checked_hook()
-    assert_approved(result, f"validated successfully(?s:.*)Plan 'test-plan': {why}; no review until it is mended")
+    assert_approved(result, f"validated successfully(?s:.*)Plan 'test-plan': {why}; no review until it is fixed")
     assert why in result.stderr
     assert checked_hook.changed == set()
     assert fake_claude.calls == []
@@ -96,7 +96,7 @@ def test_no_json_object(plan: Plan, fake_claude: FakeCli, decide: Callable[..., 
         assert said.reason is None
         (warning,) = said.warnings
         assert warning.startswith("Plan 'test-plan': state.json: invalid JSON (")
-        assert warning.endswith("; no review until it is mended")
+        assert warning.endswith("; no review until it is fixed")
     assert plan.state.path.read_bytes() == content
     assert fake_claude.calls == []
 

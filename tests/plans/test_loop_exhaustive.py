@@ -1,4 +1,4 @@
-"""Every sequence of stops, verdicts and agent's moves, on the loop's own functions: it is a small table."""
+"""Every sequence of stops, verdicts and agent's moves, on the function that decides them: it is a small table."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ import pytest
 from taskie.config import Config
 from taskie.guard import Turn
 from taskie.plans import loop
+from taskie.plans.files import Contents, PlanDirectory
 from taskie.plans.phases import PHASES, POST_REVIEWS, REVIEWS
-from taskie.plans.state import PlanState
+from taskie.plans.state import PlanState, fresh_cycle
+
+pytestmark = pytest.mark.state
+
+PLAN = PlanDirectory("test-plan", "/project/.taskie/plans/test-plan", ".taskie/plans/test-plan")
+FILES = ("plan.md", "task-1.md", "task-2.md", "tasks.md")
+TASKS = "| Id | Status |\n|---|---|\n| 1 | done |\n| 2 | {} |\n"
 
 
 class World(NamedTuple):
@@ -19,27 +26,44 @@ class World(NamedTuple):
 
     state: PlanState
     active: bool
-    post_written: bool  # the post-review of the current iteration lies there, not older than its review
+    answered: bool  # the post-review of the current iteration lies there, not older than its review
     blocks: int  # in this review cycle
     fresh: bool  # something has changed since the last block
 
 
+def seen(world: World, *, tasks_remain: bool, strict: bool) -> loop.Seen:
+    """What the engine reads in such a world."""
+    return loop.Seen(
+        turn=Turn(world.active, strict),
+        config=Config(),
+        plugin="/plugin",
+        plan=PLAN,
+        contents=Contents(FILES, tasks=TASKS.format("pending" if tasks_remain else "done")),
+        raw=world.state.as_dict(),
+        state=world.state,
+        answered=world.answered,
+        has_task_file=True,
+    )
+
+
 def stop(world: World, *, clean: bool, tasks_remain: bool, strict: bool) -> tuple[World, bool]:
-    """One stop, put together as the engine does; True if it blocks."""
-    config = Config()
-    state = world.state
-    due = loop.due(state, world.post_written)
-    turn = Turn(world.active, strict)
-    if due is None or not turn.may_block(due.evidence) or loop.limit_message(state, due.review):
+    """One stop, with this verdict if a review runs; True if it blocks."""
+    before = seen(world, tasks_remain=tasks_remain, strict=strict)
+    done = loop.decide(before)
+    if done.due:
+        assert done.changes is None, "nothing is recorded before the review"
+        failed = loop.decide(before.replace(failure="Review failed"))
+        assert (failed.due, failed.changes, failed.decision.reason) == (None, None, None), "a failure changes nothing"
+        assert "Review failed" in failed.decision.warnings
+        done = loop.decide(before.replace(clean=clean))
+    assert done.due is None
+    if done.changes is None:
+        assert done.decision.reason is None, "a block is always recorded"
         return world._replace(active=False), False
-    if state.max_reviews == 0:
-        done = loop.skip(state, due.review, tasks_remain, config)
-    else:
-        done = loop.conclude(state, due.review, clean, tasks_remain, config)
-    after = state.replace(**done.changes)
-    assert after.phase in PHASES
-    assert after.next_phase in PHASES
-    if done.blocks:
+    after = world.state.replace(**done.changes)
+    assert after.phase is not None
+    assert after.next_phase in PHASES[after.phase].next
+    if done.decision.reason is not None:
         # The reviewer has just written its file, so a post-review that lay there is older now.
         return World(after, True, False, world.blocks + 1, False), True
     return World(after, False, False, 0, True), False
@@ -51,11 +75,11 @@ def moves(world: World) -> list[World]:
     possible = [world]
     owed = POST_REVIEWS.get(state.next_phase or "")
     if owed:
-        told = state.replace(phase=owed.post, next_phase=owed.phase)
+        updated = state.replace(phase=owed.post, next_phase=owed.phase)
         possible += [
-            world._replace(post_written=True, fresh=True),
-            world._replace(state=told, fresh=True),
-            world._replace(state=told, post_written=True, fresh=True),
+            world._replace(answered=True, fresh=True),
+            world._replace(state=updated, fresh=True),
+            world._replace(state=updated, answered=True, fresh=True),
         ]
     return possible
 
@@ -71,7 +95,7 @@ def start(phase: str, max_reviews: int) -> World:
         consecutive_clean=0,
         tdd=False,
     )
-    return World(begun, active=False, post_written=False, blocks=0, fresh=True)
+    return World(begun, active=False, answered=False, blocks=0, fresh=True)
 
 
 @pytest.mark.parametrize("strict", [False, True], ids=["progress", "strict"])
@@ -81,7 +105,7 @@ def test_no_sequence_blocks_beyond_the_limit_or_twice_without_progress(
     phase: str, max_reviews: int, strict: bool
 ) -> None:
     queue = deque([start(phase, max_reviews)])
-    seen = set(queue)
+    known = set(queue)
     blocked_often = 0
     while queue:
         for moved in moves(queue.popleft()):
@@ -95,11 +119,11 @@ def test_no_sequence_blocks_beyond_the_limit_or_twice_without_progress(
                             assert not (strict and world.active), "the strict guard let a second block through"
                             assert after.blocks <= max_reviews, "blocked more often than max_reviews in a cycle"
                             blocked_often = max(blocked_often, after.blocks)
-                        if after not in seen:
-                            seen.add(after)
+                        if after not in known:
+                            known.add(after)
                             queue.append(after)
     assert blocked_often == max_reviews, "the loop can use its whole budget"
-    assert len(seen) > max_reviews
+    assert len(known) > max_reviews
 
 
 @pytest.mark.parametrize("phase", list(REVIEWS))
@@ -120,9 +144,26 @@ def test_the_loop_goes_on_within_one_turn_until_two_reviews_are_clean(phase: str
 @pytest.mark.parametrize("tdd", [False, True])
 @pytest.mark.parametrize(("remain", "expected"), [(True, "complete-task"), (False, "all-code-review")])
 def test_a_passed_code_review_leads_on(tdd: bool, remain: bool, expected: str) -> None:
-    state = start("code-review", 8).state.replace(consecutive_clean=1, phase_iteration=4, tdd=tdd)
-    done = loop.conclude(state, REVIEWS["code-review"], True, remain, Config())
-    assert done.changes["next_phase"] == (f"{expected}-tdd" if tdd and remain else expected)
-    fresh = {"phase_iteration": 0, "review_model": "opus", "consecutive_clean": 0}
+    begun = start("code-review", 8)
+    world = begun._replace(state=begun.state.replace(consecutive_clean=1, phase_iteration=4, tdd=tdd))
+    after, _ = stop(world, clean=True, tasks_remain=remain, strict=False)
+    assert after.state.next_phase == (f"{expected}-tdd" if tdd and remain else expected)
     counted = {"phase_iteration": 5, "review_model": "sonnet", "consecutive_clean": 2}
-    assert {**done.changes, **(counted if remain else fresh)} == done.changes
+    assert after.state == after.state.replace(**(counted if remain else fresh_cycle(Config())))
+
+
+@pytest.mark.parametrize("next_phase", [None, *PHASES, "nonsense"])
+@pytest.mark.parametrize("strict", [False, True], ids=["progress", "strict"])
+@pytest.mark.parametrize("active", [False, True], ids=["first", "again"])
+def test_a_wrong_structure_blocks_once_in_a_turn_and_never_before_a_review(
+    next_phase: str | None, strict: bool, active: bool
+) -> None:
+    begun = start("plan-review", 1)
+    world = begun._replace(state=begun.state.replace(next_phase=next_phase), active=active)
+    wrong = Contents(("notes.md", *FILES), tasks=TASKS)
+    done = loop.decide(seen(world, tasks_remain=True, strict=strict).replace(contents=wrong))
+    assert (done.due is not None) == (next_phase in REVIEWS and not active)
+    assert (done.decision.reason is not None) == (done.due is None and not active)
+    if done.decision.reason is not None:
+        assert done.decision.reason == "Plan 'test-plan': Invalid filename: notes.md"
+    assert done.changes is None

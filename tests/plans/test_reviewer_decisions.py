@@ -83,7 +83,7 @@ class TestD7WhatTheStateMayHold:
 
     def test_a_phase_that_does_not_exist_is_said(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
         plan.state.write(next_phase="plan_review")
-        assert_approved(run_hook(), "next_phase 'plan_review' is no phase")
+        assert_approved(run_hook(), "next_phase 'plan_review' does not exist")
         assert not fake_claude.calls
 
     @pytest.mark.parametrize("missing", REQUIRED)

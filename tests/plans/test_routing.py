@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from taskie.plans.phases import PHASES, POST_REVIEWS, REVIEWS, WORK
-from taskie.plans.routing import Found, Step, is_finished, new_plan, route, unusable
+from taskie.plans.routing import Found, NextStep, is_finished, new_plan, route, unusable
 from taskie.plans.state import PlanState
 
 ACTIONS = Path(__file__).parents[2] / "actions"
@@ -37,7 +37,7 @@ def found(at: PlanState | None, **read: object) -> Found:
     return whole.replace(**read)
 
 
-def answer(step: Step) -> tuple[str, str | None]:
+def answer(step: NextStep) -> tuple[str, str | None]:
     return step.action, step.task
 
 
@@ -283,7 +283,7 @@ class TestSomethingElseIsAnnounced:
     def test_what_is_no_phase_is_for_the_user(self, word: str) -> None:
         step = route(found(state("code-review", word, "t1")))
         assert answer(step) == ("ask", None)
-        assert "is no phase" in step.why
+        assert "does not exist" in step.why
         assert "phase is code-review and current_task is t1" in step.why
         assert "\x1b" not in step.why
 
@@ -399,5 +399,5 @@ def test_every_state_has_an_answer(phase: str, next_phase: str | None) -> None:
 
 @pytest.mark.parametrize("action", [phase for phase in PHASES if phase not in NO_ACTION])
 def test_every_action_is_described(action: str) -> None:
-    assert Step(action, "").file == f"actions/{action}.md"
+    assert NextStep(action, "").file == f"actions/{action}.md"
     assert (ACTIONS / f"{action}.md").is_file()

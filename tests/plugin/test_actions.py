@@ -11,31 +11,23 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import Plan, Project
-from taskie.plans.phases import PHASES, REVIEWS
+from taskie.plans.phases import CYCLES, ONE_TASK, PHASES, REVIEWS
 from taskie.plans.state import FIELDS
 from taskie.plans.structure import violations
 from taskie.project import plugin_root
 
 ROOT = Path(plugin_root())
 ACTIONS = {path.stem: path.read_text() for path in sorted((ROOT / "actions").glob("*.md"))}
-COMMAND = re.compile(r"`taskie (state set [^`]+)`")
+COMMAND = re.compile(r"`taskie (state (?:set|begin) [^`]+)`")
 # Actions that are not phases themselves: they lead to one, or change none.
 HELPERS = {"continue-plan", "add-task"}
 
 STANDALONE = {"next_phase": "null", "phase_iteration": "null"}
-FRESH = {"phase_iteration": "0", "review_model": "opus", "consecutive_clean": "0"}
 # What each action sets: (in the loop, standalone) for the answers to reviews.
 DUTIES: dict[str, list[dict[str, str]]] = {
-    "new-plan": [{"phase": "new-plan"}],
-    "create-tasks": [{"phase": "create-tasks", "next_phase": "tasks-review", "current_task": "null", **FRESH}],
+    **{cycle: [] for cycle in CYCLES},
     "next-task": [{"phase": "next-task", "current_task": "{id}", **STANDALONE}],
     "next-task-tdd": [{"phase": "next-task-tdd", "current_task": "{id}", **STANDALONE}],
-    "complete-task": [
-        {"phase": "complete-task", "current_task": "{id}", "next_phase": "code-review", **FRESH, "tdd": "false"}
-    ],
-    "complete-task-tdd": [
-        {"phase": "complete-task-tdd", "current_task": "{id}", "next_phase": "code-review", **FRESH, "tdd": "true"}
-    ],
     "continue-task": [{"phase": "continue-task"}],
     "continue-plan": [{"phase": "complete", "next_phase": "null"}],
     "add-task": [{"current_task": "{id}"}],
@@ -51,11 +43,16 @@ def commands(text: str) -> list[dict[str, str]]:
     """The fields of every `taskie state set` in a text."""
     found = []
     for command in COMMAND.findall(text):
-        words = shlex.split(command)[2:]
-        if words[:1] == ["--plan"]:
-            words = words[2:]
-        found.append(dict(word.split("=", 1) for word in words))
+        verb, *words = shlex.split(command)[1:]
+        if verb == "set":
+            found.append(dict(word.split("=", 1) for word in words))
     return found
+
+
+def beginnings(text: str) -> list[list[str]]:
+    """The words after every `taskie state begin` in a text."""
+    commands = [shlex.split(command)[1:] for command in COMMAND.findall(text)]
+    return [words for verb, *words in commands if verb == "begin"]
 
 
 def test_there_is_an_action_for_every_phase_but_the_last() -> None:
@@ -65,6 +62,18 @@ def test_there_is_an_action_for_every_phase_but_the_last() -> None:
 @pytest.mark.parametrize("name", ACTIONS)
 def test_an_action_sets_what_the_design_says(name: str) -> None:
     assert commands(ACTIONS[name]) == DUTIES[name]
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_only_an_action_with_reviews_begins_their_cycle(name: str) -> None:
+    plan = ["--plan", "{plan-id}"] if name == "new-plan" else []
+    task = ["{id}"] if name in CYCLES and REVIEWS[PHASES[name].next[0]].needs == ONE_TASK else []
+    assert beginnings(ACTIONS[name]) == ([[name, *task, *plan]] if name in CYCLES else [])
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_no_action_decides_what_the_configuration_does(name: str) -> None:
+    assert not {"review_model", "max_reviews"} & {field for fields in commands(ACTIONS[name]) for field in fields}
 
 
 @pytest.mark.parametrize("name", ACTIONS)
@@ -142,6 +151,9 @@ def test_every_write_is_one_that_the_command_allows(
     assert done.returncode == 0, done.stderr
     after = plan.state.read()
     assert json.loads(done.stdout) == after
+    if name in CYCLES:
+        assert (after["phase"], after["next_phase"]) == (name, PHASES[name].next[0])
+        return  # which other fields: tests of the command
     fields = {key: value.replace("{id}", "2") for key, value in DUTIES[name][0].items()}
     for key, value in fields.items():
         assert json.dumps(after[key]) in (value, json.dumps(value))

@@ -1,19 +1,17 @@
-"""The loop as a picture for the documentation, drawn from the table: `python3 -m taskie.plans.diagram`."""
+"""The loop as a picture for the documentation, drawn from the table: `python3 -m tests.docs.diagram`."""
 
 from __future__ import annotations
 
-from taskie.plans.phases import LAST_REVIEW, ONE_TASK, REVIEWS
-
-# The action that begins each review cycle; the last cycle begins by itself.
-BEGINS = {"plan-review": "new-plan", "tasks-review": "create-tasks", "code-review": "complete-task"}
+from taskie.plans.phases import CYCLES, LAST_REVIEW, NEW_PLAN, ONE_TASK, PHASES, REVIEWS
 
 
 def mermaid() -> str:
-    """A state diagram: what the hook does at a stop is in [brackets]."""
-    lines = ["stateDiagram-v2", f"    [*] --> {BEGINS['plan-review']}"]
+    """A state diagram: what the hook does at a stop is in [brackets]. Variants with TDD are not drawn."""
+    begins = {PHASES[phase].next[0]: phase for phase in reversed(CYCLES)}
+    lines = ["stateDiagram-v2", f"    [*] --> {NEW_PLAN}"]
     for review in REVIEWS.values():
-        if review.phase in BEGINS:
-            lines.append(f"    {BEGINS[review.phase]} --> {review.phase}: [stop] review 1")
+        if review.phase in begins:
+            lines.append(f"    {begins[review.phase]} --> {review.phase}: [stop] review 1")
         lines.append(f"    {review.phase} --> {review.post}: [block] issues, or not yet two clean in a row")
         lines.append(f"    {review.post} --> {review.phase}: [stop] next review, other model")
         when = ", tasks remain" if review.needs == ONE_TASK else ""
