@@ -13,9 +13,9 @@ from typing import Any, Callable
 
 import pytest
 
+from pytest_taskie._judgement import Reading, judge
 from pytest_taskie.client import repeat, tool
-from pytest_taskie.client.runs import FEEDBACK, Run
-from pytest_taskie.judgement import Reading, judge
+from pytest_taskie.client._runs import FEEDBACK, Run
 
 from .event_outputs import ENDING, POST_TOOL_USE, PRE_TOOL_USE, SESSION_START, SUBAGENT_STOP, USER_PROMPT_SUBMIT
 from .outputs import Output

@@ -8,8 +8,8 @@ from typing import Callable
 
 import pytest
 
-from pytest_taskie.client.fixtures import installation
-from pytest_taskie.client.installation import MANIFEST
+from pytest_taskie.client._fixtures import installation
+from pytest_taskie.client._installation import MANIFEST
 
 from .test_isolation import alive, isolated
 
@@ -116,7 +116,7 @@ def test_the_option_beats_the_variable(
     inner: Callable[..., pytest.RunResult], program: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TASKIE_CLIENT", program("echo variable", "one"))
-    source = "def test_it(claude_client):\n    print(claude_client().command().stdout.decode())\n"
+    source = "def test_it(claude_client):\n    print(claude_client().command().stdout)\n"
     inner(source, "-s").stdout.fnmatch_lines(["*variable*"])
     inner(source, "-s", f"--taskie-client={program('echo option', 'two')}").stdout.fnmatch_lines(["*option*"])
 
@@ -125,11 +125,11 @@ def test_no_namespace_no_client(
     inner: Callable[..., pytest.RunResult], program: Callable[..., str], pytester: pytest.Pytester
 ) -> None:
     pytester.makeconftest(
-        "from pytest_taskie.client import isolation\n"
+        "from pytest_taskie.client import _isolation as isolation\n"
         "def refuse():\n    raise isolation._refusal('user namespaces are switched off')\n"
         "isolation.probe = refuse\n"
     )
-    source = "def test_it(claude_client):\n    assert claude_client().command().stdout == b'ran\\n'\n"
+    source = "def test_it(claude_client):\n    assert claude_client().command().stdout == 'ran\\n'\n"
     client = f"--taskie-client={program('echo ran')}"
     result = inner(source, client)
     result.assert_outcomes(errors=1)

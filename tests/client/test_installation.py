@@ -9,8 +9,8 @@ from typing import Any, Callable
 
 import pytest
 
-from pytest_taskie.client import installation
-from pytest_taskie.client.installation import (
+from pytest_taskie.client import _installation as installation
+from pytest_taskie.client._installation import (
     ClientError,
     ClientMissing,
     NoSuchVersion,

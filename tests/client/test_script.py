@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_taskie.client import api_error, delay, repeat, structured, tool, verdict
-from pytest_taskie.client.script import ApiError, Request, Script, structured_block
+from pytest_taskie.client._script import ApiError, Request, Script, structured_block
 
 
 def asked(*messages: Any, tools: bool = True, **body: Any) -> Request:

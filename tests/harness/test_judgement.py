@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_taskie import judge
-from pytest_taskie.judgement import PAST, SPECIFIC
+from pytest_taskie._judgement import PAST, SPECIFIC
 
 BLOCK = '{"decision": "block", "reason": "Fix it."}'
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import Project
-from pytest_taskie.workspace import clean_environment, path_without_agents
+from pytest_taskie._workspace import clean_environment, path_without_agents
 
 
 def test_an_empty_project_with_a_home_of_its_own(project: Project) -> None:

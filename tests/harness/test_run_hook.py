@@ -269,7 +269,7 @@ def test_past_the_timeout_nothing_survives_where_there_is_no_proc(
 ) -> None:
     if not shutil.which("ps"):
         pytest.skip("no ps here")
-    monkeypatch.setattr("pytest_taskie.processes.PROC", tmp_path)
+    monkeypatch.setattr("pytest_taskie._processes.PROC", tmp_path)
     with pytest.raises(pytest.fail.Exception):
         run_hook(command="sleep 61 & echo $! > pid; wait", timeout=2)
     assert gone(int((project.path / "pid").read_text()))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_taskie.querying import first_result
+from pytest_taskie._querying import first_result
 
 Tasks = Mapping[str, str]
 

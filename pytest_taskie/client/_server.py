@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, Union
 
-from pytest_taskie.client.script import (
+from pytest_taskie.client._script import (
     ApiError,
     Block,
     Delay,

@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_taskie.client.script import Request, ToolCall
-from pytest_taskie.client.server import Dialect, Reply, events_reply, json_reply
+from pytest_taskie.client._script import Request, ToolCall
+from pytest_taskie.client._server import Dialect, Reply, events_reply, json_reply
 
 
 def responses_reply(request: Request, blocks: list[str | ToolCall], number: int) -> Reply:

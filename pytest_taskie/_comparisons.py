@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_taskie.running import HookResult
-from pytest_taskie.workspace import State, same_json
+from pytest_taskie._running import HookResult
+from pytest_taskie._workspace import State, same_json
 
 
 def explain(left: object, right: object) -> list[str] | None:

@@ -227,6 +227,20 @@ def _npm(*args: str) -> str:
 
 
 def _run_npm(argv: Sequence[str]) -> str:
+    try:
+        code, out, err = run_group(argv, INSTALL_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        raise ClientError(f"npm did not finish within {INSTALL_TIMEOUT:g} seconds") from None
+    if code == 0:
+        return out
+    lines = [line for line in err[:2000].splitlines() if line.strip()] or ["nothing"]
+    if re.search(r"\b(ETARGET|E404|EBADPLATFORM|No matching version)\b", err):
+        raise NoSuchVersion(lines[min(1, len(lines) - 1)])
+    raise ClientError(f"npm failed with exit code {code}; it said:\n" + "\n".join(lines))
+
+
+def run_group(argv: Sequence[str], timeout: float, cwd: Path | None = None) -> tuple[int, str, str]:
+    """Run a command to its end: its exit code and output. On a timeout or an interrupt, end its whole process group."""
     process = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
@@ -236,22 +250,16 @@ def _run_npm(argv: Sequence[str]) -> str:
         encoding="utf-8",
         errors="replace",
         start_new_session=True,
+        cwd=cwd,
     )
     try:
-        out, err = process.communicate(timeout=INSTALL_TIMEOUT)
-    except BaseException as error:
+        out, err = process.communicate(timeout=timeout)
+    except BaseException:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            raise ClientError(f"npm did not finish within {INSTALL_TIMEOUT:g} seconds") from None
         raise
-    if process.returncode == 0:
-        return out
-    said = "\n".join(line for line in err.splitlines() if line.strip())[:2000] or "nothing"
-    if re.search(r"\b(ETARGET|E404|EBADPLATFORM|No matching version)\b", err):
-        raise NoSuchVersion(said.splitlines()[-1] if "\n" not in said else said.splitlines()[1])
-    raise ClientError(f"npm failed with exit code {process.returncode}; it said:\n{said}")
+    return process.returncode, out, err
 
 
 def _load(kind: Kind, folder: Path) -> Installation:
