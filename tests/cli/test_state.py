@@ -13,6 +13,8 @@ from pytest_taskie import Plan, Project
 from taskie import cli
 from taskie.plans.phases import PHASES, REVIEWS
 
+pytestmark = pytest.mark.state
+
 Taskie = Callable[..., int]
 
 

@@ -13,6 +13,8 @@ from taskie.plans import loop
 from taskie.plans.phases import PHASES, POST_REVIEWS, REVIEWS
 from taskie.plans.state import PlanState
 
+pytestmark = pytest.mark.state
+
 
 class World(NamedTuple):
     """What can differ between two stops: the state, the turn, and what the agent has done since the last block."""
