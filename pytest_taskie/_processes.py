@@ -130,7 +130,7 @@ def _family(known: set[int]) -> set[int]:
 def living() -> Iterator[tuple[int, int, int]]:
     """Every process that is not a zombie: its id, its parent's, its session's."""
     if (PROC / "self" / "stat").exists():
-        for entry in os.listdir(PROC):  # noqa: PTH208 - hundreds of names, no need of paths
+        for entry in os.listdir(PROC):  # noqa: PTH208 - hundreds of names, and paths are not needed
             if entry.isdigit():
                 with contextlib.suppress(OSError, ValueError, IndexError):
                     # The name in parentheses may hold anything, blanks and parentheses too.

@@ -56,7 +56,7 @@ class HookResult:
 
     @property
     def blocked(self) -> bool:
-        """The client blocks, and tells the model the reason."""
+        """The client blocks, and gives the model the reason."""
         return self.reading.outcome == "blocked"
 
     @property
@@ -81,7 +81,7 @@ class HookResult:
 
     @property
     def system_message(self) -> str | None:
-        """What the user is told."""
+        """What the user reads."""
         return self.reading.system_message
 
     @property
@@ -108,7 +108,7 @@ class HookResult:
             f"the client reads: {self.reading.sentence}",
         ]
         if self.reading.reason:
-            lines += _block("the model is told:", self.reading.reason)
+            lines += _block("the model reads:", self.reading.reason)
         for plan in sorted({*self.states_before, *self.states_after}):
             before, after = self.states_before.get(plan), self.states_after.get(plan)
             if before == after:
@@ -132,9 +132,9 @@ class HookResult:
 
 
 def assert_approved(result: HookResult, message: str | None = None) -> None:
-    """The client goes on, and not by accident; what the user is told matches the regular expression.
+    """The client goes on, and not by accident; what the user reads matches the regular expression.
 
-    A hook that failed or whose output the client could not read allowed the stop too, but nobody wants that.
+    A hook that failed, or whose output the client could not read, allows the stop too, but not on purpose.
     """
     __tracebackhide__ = True
     if not result.approved:

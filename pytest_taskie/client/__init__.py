@@ -22,15 +22,17 @@ __all__ = [
 if TYPE_CHECKING:
     from pytest_taskie.client._claude import ClaudeClient
     from pytest_taskie.client._codex import CodexClient
+    from pytest_taskie.client._request import Request
     from pytest_taskie.client._runs import Run, Stop
-    from pytest_taskie.client._script import Request, Turn, api_error, delay, repeat, structured, tool, verdict
+    from pytest_taskie.client._script import Turn, api_error, delay, repeat, structured, tool, verdict
 else:
     from pytest_taskie import _lazy
 
     _MODULES = {
         "_claude": ("ClaudeClient",),
         "_codex": ("CodexClient",),
+        "_request": ("Request",),
         "_runs": ("Run", "Stop"),
-        "_script": ("Request", "Turn", "api_error", "delay", "repeat", "structured", "tool", "verdict"),
+        "_script": ("Turn", "api_error", "delay", "repeat", "structured", "tool", "verdict"),
     }
     __getattr__ = _lazy(__name__, _MODULES)

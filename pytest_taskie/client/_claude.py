@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_taskie._processes import Finished
+from pytest_taskie.client._request import Request
 from pytest_taskie.client._runs import Json, Run, Story, feedback_text, read_stops, system_messages
-from pytest_taskie.client._script import Request
 from pytest_taskie.client._scripted import SPY_MARK, TIMEOUT, Environment, Hooks, ScriptedClient, Where, hook_groups
 from pytest_taskie.client._server import MESSAGES
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pytest_taskie._processes import Finished
+from pytest_taskie.client._request import Request
 from pytest_taskie.client._responses import RESPONSES
 from pytest_taskie.client._runs import Json, Run, Stop, Story
-from pytest_taskie.client._script import Request
 from pytest_taskie.client._scripted import TIMEOUT, Environment, Hooks, ScriptedClient, Where, hook_groups
 
 # No retries: an error in a script should be one error in the run, and at once.

@@ -57,7 +57,7 @@ def run(
     stdin: bytes = b"",
     network: bool = False,
 ) -> Finished:
-    """Run to the end or the deadline. `program` is told the URL that it may reach, `serve` gets the listening socket.
+    """Run to the end or the deadline. `program` gets the URL that it may reach, `serve` the listening socket.
 
     Whatever happens, nothing that the program started is left running.
     """
@@ -178,7 +178,7 @@ def _processes(belongs: Callable[[int], bool]) -> list[int]:
 
 
 def _end(process: subprocess.Popen[bytes], everyone: Callable[[], list[int]]) -> None:
-    """Kill the process, its group and everyone, until nobody is left: who forks meanwhile is met in the next round."""
+    """Kill the process, its group and everyone, until nobody is left: a fork in between is met in the next round."""
     if process.returncode is None:
         # Not after it was reaped: the number may be somebody else's by now.
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""The first breath of an isolated client: make a network of its own, listen in it, become the client.
+"""The start of an isolated client: make a network of its own, listen in it, become the client.
 
 Run as a program (`python -I -S _namespace.py FD COMMAND…`) by `_isolation.py`; knows nothing of clients or scripts.
 """

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_taskie.client._script import Request, text_of
+from pytest_taskie.client._request import Request, text_of
 
 Json = Mapping[str, Any]
 FEEDBACK = "Stop hook feedback:\n"

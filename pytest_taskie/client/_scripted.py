@@ -15,8 +15,9 @@ from typing import Any, Protocol, Union
 from pytest_taskie._processes import Finished
 from pytest_taskie.client import _isolation as isolation
 from pytest_taskie.client._installation import Installation
+from pytest_taskie.client._request import Request
 from pytest_taskie.client._runs import Json, Run, Story, parse_lines
-from pytest_taskie.client._script import Request, Script, Turn, When
+from pytest_taskie.client._script import Script, Turn, When
 from pytest_taskie.client._server import Dialect, ScriptedServer
 
 Where = Union[str, "os.PathLike[str]"]

@@ -133,7 +133,7 @@ def test_install(
     assert command.main(["install", "9.9.9", "nonsense", "2.1.9"]) == 1
     said = capsys.readouterr()
     assert "npm has no claude 9.9.9" in said.err
-    assert "'nonsense' names no client" in said.err
+    assert "'nonsense' does not name a client" in said.err
     assert "claude 2.1.9" in said.out
 
 

@@ -79,7 +79,7 @@ def test_what_cannot(text: str) -> None:
         # The newest Codex; and a path, which never becomes part of the cache.
         assert parse_wanted(text).version is None
     else:
-        with pytest.raises(ClientError, match="names no client"):
+        with pytest.raises(ClientError, match="does not name a client"):
             parse_wanted(text)
 
 
@@ -152,7 +152,7 @@ def test_a_failure_leaves_nothing(npm: Callable[..., Path], tmp_path: Path) -> N
 
 def test_a_package_without_a_program(npm: Callable[..., Path], tmp_path: Path) -> None:
     npm("exit 0")
-    with pytest.raises(ClientError, match="holds no program"):
+    with pytest.raises(ClientError, match="no known program is in it"):
         install(parse_wanted("2.1.9"), tmp_path)
 
 

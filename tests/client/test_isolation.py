@@ -115,7 +115,7 @@ def test_nobody_outside_is_ever_listed_to_be_ended(whose: str) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="namespaces are Linux's")
-def test_a_namespace_that_was_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_namespace_that_is_not_new_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The entrance says it is ready, but is still in our network."""
     killed: list[int] = []
     monkeypatch.setattr(os, "kill", lambda pid, number: killed.append(pid))
@@ -130,7 +130,7 @@ def test_a_namespace_that_was_none_is_refused(tmp_path: Path, monkeypatch: pytes
 
 
 @isolated
-def test_a_program_that_is_none() -> None:
+def test_a_program_that_does_not_exist() -> None:
     done = go("/no/such/program")
     assert done.exit_code == 126
     assert "cannot be run" in done.stderr

@@ -46,7 +46,7 @@ def test_the_command_of_a_plugins_hooks_json_works_as_it_is(pytester: pytest.Pyt
     pytester.runpytest('--taskie-hook="${CLAUDE_PLUGIN_ROOT}/my hooks/mine.sh"').assert_outcomes(passed=1)
 
 
-def test_a_root_with_a_blank(pytester: pytest.Pytester) -> None:
+def test_a_root_with_a_space(pytester: pytest.Pytester) -> None:
     pytester.mkdir("a b")
     hook(pytester, "a b/mine.sh", "root")
     pytester.path.joinpath("a b", "pytest.ini").write_text("[pytest]\ntaskie_hook = sh mine.sh\n")

@@ -1,4 +1,4 @@
-"""A project's own fixtures with the plugin's names: none of the plugin's other fixtures notices."""
+"""A project may have its own fixtures under the plugin's names: the plugin's other fixtures work as before."""
 
 from __future__ import annotations
 
