@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any, Callable
 
@@ -158,9 +159,12 @@ def test_a_package_without_a_program(npm: Callable[..., Path], tmp_path: Path) -
 
 def test_npm_hangs(npm: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "INSTALL_TIMEOUT", 0.3)
-    npm("sleep 100 & wait")
+    # Its child keeps the pipe: unless both are ended, whoever waits for the output waits for the child.
+    npm("echo; sleep 30 & wait")
+    began = time.monotonic()
     with pytest.raises(ClientError, match=r"did not finish within 0\.3 seconds"):
         install(parse_wanted("2.1.9"), tmp_path)
+    assert time.monotonic() - began < 20
 
 
 def test_no_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
