@@ -50,7 +50,9 @@ def unmeasured(project: Project) -> None:
 
 
 @pytest.fixture
-def project(project: Project, covering_python: Path | None) -> Project:
+def _taskie_project(_taskie_project: Project, covering_python: Path | None) -> Project:
+    """Everything that runs in a project runs in this one, so that everything is measured."""
+    env = _taskie_project.env
     if covering_python:
-        project.env["PATH"] = f"{covering_python}{os.pathsep}{project.env['PATH']}"
-    return project
+        env["PATH"] = f"{covering_python}{os.pathsep}{env['PATH']}"
+    return _taskie_project

@@ -1,15 +1,8 @@
-"""Test any hook of a coding agent as the client really runs it. The public names; the rest may change."""
+"""Test any hook of a coding agent as the client really runs it. These names are public; everything else may change."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pytest_taskie.events import Events
-    from pytest_taskie.fake_cli import Call, FakeCli
-    from pytest_taskie.judgement import Reading, judge
-    from pytest_taskie.running import HookResult, RunHook, assert_approved, assert_blocked
-    from pytest_taskie.workspace import Plan, Project, State, make_state
+from typing import TYPE_CHECKING
 
 __all__ = [
     "Call",
@@ -28,22 +21,35 @@ __all__ = [
 ]
 
 # The fixtures live in modules of their own, so that the names here stay those of the public functions.
-pytest_plugins = ["pytest_taskie.client.fixtures", "pytest_taskie.plugin"]
+pytest_plugins = ["pytest_taskie._plugin", "pytest_taskie.client._fixtures"]
 
-MODULES = {
-    "events": ("Events",),
-    "fake_cli": ("Call", "FakeCli"),
-    "judgement": ("Reading", "judge"),
-    "running": ("HookResult", "RunHook", "assert_approved", "assert_blocked"),
-    "workspace": ("Plan", "Project", "State", "make_state"),
-}
+if TYPE_CHECKING:
+    from pytest_taskie._events import Events
+    from pytest_taskie._fake_cli import Call, FakeCli
+    from pytest_taskie._judgement import Reading, judge
+    from pytest_taskie._running import HookResult, RunHook, assert_approved, assert_blocked
+    from pytest_taskie._workspace import Plan, Project, State, make_state
+else:
+    # pytest imports this package in every run of everybody who has it installed: only those who use it pay.
+    _MODULES = {
+        "_events": ("Events",),
+        "_fake_cli": ("Call", "FakeCli"),
+        "_judgement": ("Reading", "judge"),
+        "_running": ("HookResult", "RunHook", "assert_approved", "assert_blocked"),
+        "_workspace": ("Plan", "Project", "State", "make_state"),
+    }
 
+    def _lazy(package, modules):
+        """The `__getattr__` of a package that imports a module when one of its names is first used."""
 
-def __getattr__(name: str) -> Any:
-    # pytest imports this package in every run of everybody who has it installed: only who uses it pays.
-    for module, names in MODULES.items():
-        if name in names:
-            from importlib import import_module
+        def load(name):
+            for module, names in modules.items():
+                if name in names:
+                    from importlib import import_module
 
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+                    return getattr(import_module(f"{package}.{module}"), name)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+        return load
+
+    __getattr__ = _lazy(__name__, _MODULES)

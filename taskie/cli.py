@@ -13,7 +13,7 @@ from taskie import engines
 from taskie.errors import USAGE_ERROR, CommandError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from taskie.engine import Engine
 
@@ -29,9 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return hook.main(words[1:], only)
     if words[:1] == ["client"]:
-        from taskie import client
-
-        return client.main(words[1:])
+        return _plugged_in("client")(words[1:])
     try:
         parser = _parser(words)
         options = vars(parser.parse_args(words))
@@ -56,6 +54,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         from taskie.processes import end_by
 
         return end_by(number)
+
+
+def _plugged_in(name: str) -> Callable[[Sequence[str]], int]:
+    """The `main` of a command that is not part of this package: an entry point of the group `taskie.commands`."""
+    from importlib.metadata import entry_points
+
+    group = "taskie.commands"
+    found = entry_points(group=group) if sys.version_info >= (3, 10) else entry_points().get(group, ())
+    for entry in found:
+        if entry.name == name:
+            main: Callable[[Sequence[str]], int] = entry.load().main
+            return main
+
+    def missing(argv: Sequence[str]) -> int:
+        print(f"taskie: `taskie {name}` needs an installation: pip install pytest-taskie", file=sys.stderr)
+        return 1
+
+    return missing
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
@@ -99,7 +115,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         except Exception as error:
             broken[name] = error
     _add_setup(commands)
-    # Its options are its own, and need pytest's plugin: see taskie.client.
+    # Its options are its own, and need pytest's plugin: see _plugged_in.
     commands.add_parser("client", help="real clients for the tests: install, list, check", add_help=False)
     demo = _add(
         commands,

@@ -1,18 +1,38 @@
-"""The real client in a test: the words for scripts. Nothing is imported until one of them is used."""
+"""The real client in a test: the words of scripts, and the types of what comes back. Imported when they are used."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+__all__ = [
+    "ClaudeClient",
+    "CodexClient",
+    "Request",
+    "Run",
+    "Stop",
+    "Turn",
+    "api_error",
+    "delay",
+    "repeat",
+    "structured",
+    "tool",
+    "verdict",
+]
 
 if TYPE_CHECKING:
-    from pytest_taskie.client.script import api_error, delay, repeat, structured, tool, verdict
+    from pytest_taskie.client._claude import ClaudeClient
+    from pytest_taskie.client._codex import CodexClient
+    from pytest_taskie.client._request import Request
+    from pytest_taskie.client._runs import Run, Stop
+    from pytest_taskie.client._script import Turn, api_error, delay, repeat, structured, tool, verdict
+else:
+    from pytest_taskie import _lazy
 
-__all__ = ["api_error", "delay", "repeat", "structured", "tool", "verdict"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from pytest_taskie.client import script
-
-        return getattr(script, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _MODULES = {
+        "_claude": ("ClaudeClient",),
+        "_codex": ("CodexClient",),
+        "_request": ("Request",),
+        "_runs": ("Run", "Stop"),
+        "_script": ("Turn", "api_error", "delay", "repeat", "structured", "tool", "verdict"),
+    }
+    __getattr__ = _lazy(__name__, _MODULES)

@@ -76,6 +76,7 @@ def test_an_unexpected_model_is_passed_on(plan: Plan, fake_claude: FakeCli, run_
 
 
 @row("6.5")
+@pytest.mark.validation
 def test_a_state_without_a_plan(make_plan: MakePlan, run_hook: RunHook) -> None:
     make_plan(tasks=None, files={"plan.md": None}, state={"next_phase": None})
 

@@ -16,6 +16,8 @@ from pytest_taskie import Plan, Project
 from taskie import cli
 from taskie.plans import next_command
 
+pytestmark = pytest.mark.state
+
 ROOT = Path(__file__).parents[2]
 DONE = "# Task\n\n### Subtask\n- **Status**: done\n"
 HALF_DONE = "# Task\n\n### Subtask\n- **Status**: pending\n"

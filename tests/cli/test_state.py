@@ -13,6 +13,8 @@ from pytest_taskie import Plan, Project
 from taskie import cli
 from taskie.plans.phases import CYCLES, PHASES, REVIEWS, leading_to
 
+pytestmark = pytest.mark.state
+
 Taskie = Callable[..., int]
 
 

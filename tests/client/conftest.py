@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 import pytest
 
-from pytest_taskie.client.fixtures import installation
+from pytest_taskie.client._fixtures import installation
 
 FIRST_STOP = """\
 #!/bin/sh

@@ -135,7 +135,7 @@ POST_TOOL_USE = common("PostToolUse", "PreToolUse")
 # A prompt that is blocked costs nothing, so each row is a run of its own.
 USER_PROMPT_SUBMIT = common("UserPromptSubmit", "PreToolUse")
 
-# These end the turn. A tool call that is not denied as well is made all the same, before that.
+# These end the turn. A tool call that is not denied as well is made anyway, before that.
 ENDING = [
     Output("continue false", "stopped", '{"continue":false,"stopReason":"enough"}'),
     Output("continue false beside a block", "stopped", beside(BLOCK, **{"continue": False})),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pytest_taskie.client.installation import version_numbers
+from pytest_taskie.client._installation import version_numbers
 
 Effect = Literal["allowed", "asked", "blocked", "continued", "stopped"]
 # `continue: false` leaves its trace in the transcript only from here on; before, the turn just ends.

@@ -11,11 +11,11 @@ from typing import Any, Callable
 import pytest
 
 from pytest_taskie import Project
-from pytest_taskie.client import fixtures, tool
-from pytest_taskie.client.codex import CONFIG
-from pytest_taskie.client.responses import RESPONSES
-from pytest_taskie.client.server import MESSAGES
-from pytest_taskie.client.sessions import ClaudeClient
+from pytest_taskie.client import ClaudeClient, tool
+from pytest_taskie.client._codex import CONFIG
+from pytest_taskie.client._fixtures import clients, installation
+from pytest_taskie.client._responses import RESPONSES
+from pytest_taskie.client._server import MESSAGES
 from taskie.project import plugin_root
 from taskie.store import read_pairs
 
@@ -42,16 +42,16 @@ class ClaudeWithCodex(ClaudeClient):
 
 
 @pytest.fixture
-def client(request: pytest.FixtureRequest, project: Project, tmp_path: Path) -> Iterator[Client]:
+def client(request: pytest.FixtureRequest, project: Project, tmp_path: Path) -> Iterator[type[ClaudeClient]]:
     """Claude Code as `claude_client` makes it, with the real `codex` on PATH."""
     program = tmp_path / "codex-bin" / "codex"
     program.parent.mkdir()
-    command = shlex.join(fixtures.installation("codex", request.config).command)
+    command = shlex.join(installation("codex", request.config).command)
     program.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
     program.chmod(0o755)
     project.env["PATH"] = f"{project.env['PATH']}:{program.parent}"
     project.git()
-    yield from fixtures._clients("claude", ClaudeWithCodex, request)
+    yield from clients("claude", ClaudeWithCodex, request)
 
 
 class Loop:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Callable
 
 import pytest
 
-from pytest_taskie.client.installation import MANIFEST, NoSuchVersion
-from taskie import client
+from pytest_taskie.client import command
+from pytest_taskie.client._installation import MANIFEST, NoSuchVersion
+from taskie import cli
+
+from . import check
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -46,19 +53,20 @@ FAILS = """
 @pytest.fixture
 def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     """A contract suite of three tests, in which every version is another."""
-    monkeypatch.setattr(client, "SUITE", tmp_path / "repo" / "tests" / "client")
-    monkeypatch.setattr(client, "CONTRACT", ("rows",))
+    monkeypatch.setattr(command, "_check", check.main)  # rather than a fresh copy of it, without these changes
+    monkeypatch.setattr(check, "SUITE", tmp_path / "repo" / "tests" / "client")
+    monkeypatch.setattr(check, "CONTRACT", ("rows",))
     monkeypatch.setenv("PYTEST_PLUGINS", "pytest_taskie")
 
     def write(fails: bool) -> None:
-        client.SUITE.mkdir(parents=True)
-        (client.SUITE / "test_rows.py").write_text(SUITE + repr(fails))
+        check.SUITE.mkdir(parents=True)
+        (check.SUITE / "test_rows.py").write_text(SUITE + repr(fails))
 
     return write
 
 
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
-    assert client.main(["--help"]) == 0
+    assert command.main(["--help"]) == 0
     said = capsys.readouterr().out
     assert "taskie client install 2.1.197" in said
     assert "taskie client check" in said
@@ -66,15 +74,37 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("argv", [[], ["nonsense"], ["list", "--nonsense"], ["check", "--jobs", "many"]])
 def test_usage(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert client.main(argv) == 2
+    assert command.main(argv) == 2
     assert "usage: taskie client" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("argv", [["client", "list"], ["client", "--help"], ["client", "nonsense"]])
+def test_taskie_has_the_command(
+    argv: list[str], cached: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Through its entry point: `taskie` itself knows nothing of clients."""
+    assert cli.main(argv) == command.main(argv[1:])
+    said = capsys.readouterr()
+    for text in (said.out, said.err):
+        assert text[: len(text) // 2] == text[len(text) // 2 :]
+    assert "taskie client install" in said.out or "usage: taskie client" in said.err
+
+
+def test_taskie_without_an_installation_says_what_to_install() -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from taskie import cli; sys.exit(cli.main(['client', 'list']))"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "pip install pytest-taskie" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_list(cached: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert client.main(["list"]) == 0
+    assert command.main(["list"]) == 0
     assert "`taskie client install` fetches the newest Claude Code" in capsys.readouterr().out
     programs = [cached("2.1.9"), cached("2.1.10"), cached("0.1.0", "codex")]
-    assert client.main(["list"]) == 0
+    assert command.main(["list"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines == [
         ["claude", "2.1.10", str(programs[1])],
@@ -85,7 +115,7 @@ def test_list(cached: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -
 
 def test_list_of_a_damaged_cache(cached: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     (cached("2.1.9").parent / MANIFEST).write_text("{")
-    assert client.main(["list"]) == 1
+    assert command.main(["list"]) == 1
     assert "install --force 2.1.9" in capsys.readouterr().err
 
 
@@ -93,17 +123,17 @@ def test_install(
     cached: Callable[..., Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = cached("2.1.9")
-    assert client.main(["install", "2.1.9"]) == 0
+    assert command.main(["install", "2.1.9"]) == 0
     assert capsys.readouterr().out == f"claude 2.1.9: {program}\n"
 
     def unknown(*arguments: str) -> str:
         raise NoSuchVersion("npm says no")
 
-    monkeypatch.setattr("pytest_taskie.client.installation._npm", unknown)
-    assert client.main(["install", "9.9.9", "nonsense", "2.1.9"]) == 1
+    monkeypatch.setattr("pytest_taskie.client._installation._npm", unknown)
+    assert command.main(["install", "9.9.9", "nonsense", "2.1.9"]) == 1
     said = capsys.readouterr()
     assert "npm has no claude 9.9.9" in said.err
-    assert "'nonsense' names no client" in said.err
+    assert "'nonsense' does not name a client" in said.err
     assert "claude 2.1.9" in said.out
 
 
@@ -114,7 +144,7 @@ def test_check_prints_what_differs(
     cached("2.1.0")
     suite(False)
     page = tmp_path / "page.md"
-    assert client.main(["check", "--jobs", "1", "--markdown", str(page)]) == 0
+    assert command.main(["check", "--jobs", "1", "--markdown", str(page)]) == 0
     said = capsys.readouterr().out
     assert said.splitlines() == [
         "| contract suite | 2.1.0 | 2.0.0 |",
@@ -137,24 +167,35 @@ def test_check_fails_with_the_suite(
 ) -> None:
     cached("2.0.0")
     suite(True)
-    assert client.main(["check", "2.0.0", "--jobs", "1"]) == 1
+    assert command.main(["check", "2.0.0", "--jobs", "1"]) == 1
     said = capsys.readouterr()
     assert "test_row[differs]" in said.err
     assert "| failed | 1 |" in said.out
 
 
+def test_check_needs_a_clone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "CHECK", tmp_path / "check.py")
+    assert command.main(["check"]) == 1
+    assert "clone of Taskie's repository" in capsys.readouterr().err
+
+
+def test_check_in_a_clone(cached: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["check", "codex@0.1.0"]) == 1
+    assert "the contract suite is about Claude Code" in capsys.readouterr().err
+
+
 def test_check_needs_something_to_check(
     cached: Callable[..., Path], suite: Callable[[bool], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert client.main(["check"]) == 1
-    assert "clone of Taskie's repository" in capsys.readouterr().err
     suite(False)
     for argv, says in (
         ([], "no version is installed"),
         (["2.1.0"], "is not installed"),
         (["codex"], "about Claude Code"),
     ):
-        assert client.main(["check", *argv]) == 1
+        assert command.main(["check", *argv]) == 1
         assert says in capsys.readouterr().err
 
 
@@ -166,6 +207,6 @@ def test_a_suite_that_does_not_run(
 ) -> None:
     cached("2.0.0")
     suite(False)
-    monkeypatch.setattr(client, "CHECK_TIMEOUT", 0.05)
-    assert client.main(["check", "--jobs", "1"]) == 1
+    monkeypatch.setattr(check, "CHECK_TIMEOUT", 0.05)
+    assert command.main(["check", "--jobs", "1"]) == 1
     assert "the contract suite did not run" in capsys.readouterr().err

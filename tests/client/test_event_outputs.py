@@ -13,9 +13,9 @@ from typing import Any, Callable
 
 import pytest
 
+from pytest_taskie._judgement import Reading, judge
 from pytest_taskie.client import repeat, tool
-from pytest_taskie.client.runs import FEEDBACK, Run
-from pytest_taskie.judgement import Reading, judge
+from pytest_taskie.client._runs import FEEDBACK, Run
 
 from .event_outputs import ENDING, POST_TOOL_USE, PRE_TOOL_USE, SESSION_START, SUBAGENT_STOP, USER_PROMPT_SUBMIT
 from .outputs import Output
@@ -159,7 +159,7 @@ def test_of_what_has_happened(
 def test_that_ends_the_turn(
     event: str, output: Output, claude_client: Any, project: Any, rows: Any, version: Version, observe: Observe
 ) -> None:
-    """Where a tool call is not blocked as well, it is made all the same."""
+    """Where a tool call is not blocked as well, it is made anyway."""
     command = rows([output])
     client = claude_client(hooks={event: command})
     client.agent(*(calls(project.path, [output]) if event != "UserPromptSubmit" else ()), repeat("Done."))
@@ -172,4 +172,4 @@ def test_that_ends_the_turn(
     # In older clients a call that is blocked as well does not end the turn.
     goes_on = event == "PreToolUse" and version <= (2, 1, 197) and not made
     assert requests == (0 if event == "UserPromptSubmit" else 2 if goes_on else 1)
-    assert made == (event == "PostToolUse" or "made all the same" in read.sentence)
+    assert made == (event == "PostToolUse" or "made anyway" in read.sentence)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Callable
 
 import pytest
 
-from pytest_taskie.client.fixtures import installation
-from pytest_taskie.client.installation import MANIFEST
+from pytest_taskie.client import ClaudeClient
+from pytest_taskie.client._fixtures import installation
+from pytest_taskie.client._installation import MANIFEST
 
 from .test_isolation import alive, isolated
 
@@ -116,7 +118,7 @@ def test_the_option_beats_the_variable(
     inner: Callable[..., pytest.RunResult], program: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TASKIE_CLIENT", program("echo variable", "one"))
-    source = "def test_it(claude_client):\n    print(claude_client().command().stdout.decode())\n"
+    source = "def test_it(claude_client):\n    print(claude_client().command().stdout)\n"
     inner(source, "-s").stdout.fnmatch_lines(["*variable*"])
     inner(source, "-s", f"--taskie-client={program('echo option', 'two')}").stdout.fnmatch_lines(["*option*"])
 
@@ -125,11 +127,11 @@ def test_no_namespace_no_client(
     inner: Callable[..., pytest.RunResult], program: Callable[..., str], pytester: pytest.Pytester
 ) -> None:
     pytester.makeconftest(
-        "from pytest_taskie.client import isolation\n"
+        "from pytest_taskie.client import _isolation as isolation\n"
         "def refuse():\n    raise isolation._refusal('user namespaces are switched off')\n"
         "isolation.probe = refuse\n"
     )
-    source = "def test_it(claude_client):\n    assert claude_client().command().stdout == b'ran\\n'\n"
+    source = "def test_it(claude_client):\n    assert claude_client().command().stdout == 'ran\\n'\n"
     client = f"--taskie-client={program('echo ran')}"
     result = inner(source, client)
     result.assert_outcomes(errors=1)
@@ -155,12 +157,15 @@ def test_it(claude_client):
 
 
 @isolated
+@pytest.mark.parametrize(
+    "call", ['claude_client(timeout=2).prompt("go on")', 'claude_client().prompt("go on", timeout=2)']
+)
 def test_a_client_that_hangs(
-    inner: Callable[..., pytest.RunResult], program: Callable[..., str], tmp_path: Path
+    call: str, inner: Callable[..., pytest.RunResult], program: Callable[..., str], tmp_path: Path
 ) -> None:
-    source = """
+    source = f"""
 def test_it(claude_client):
-    run = claude_client(timeout=2).prompt("go on")
+    run = {call}
     assert run.timed_out
     assert run.duration < 10
 """
@@ -170,6 +175,38 @@ def test_it(claude_client):
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*did not end within 2 seconds and was killed*waiting*"])
     assert not alive(int((tmp_path / "pid").read_text()))
+
+
+SPIED = """
+import json, os, subprocess
+print(json.dumps({"type": "system", "session_id": "ours"}))
+with open(os.path.expanduser("~/.claude/settings.json")) as file:
+    (group,) = json.load(file)["hooks"]["Stop"]
+for session in ("theirs", "ours"):
+    event = json.dumps({"session_id": session, "stop_hook_active": session == "ours"})
+    subprocess.run(group["hooks"][0]["command"], shell=True, input=event, text=True)
+"""
+
+
+@isolated
+def test_the_stops_of_a_client_that_a_hook_started_are_not_those_of_the_run(
+    inner: Callable[..., pytest.RunResult], program: Callable[..., str], pytester: pytest.Pytester
+) -> None:
+    """It has the same home, and so the same hooks: the one that records the events as well."""
+    (pytester.path / "spied.py").write_text(SPIED)
+    source = """
+def test_it(claude_client):
+    (stop,) = claude_client().prompt("go on").stops
+    assert stop.stdin == {"session_id": "ours", "stop_hook_active": True}
+    assert stop.active
+"""
+    client = program(f"exec {sys.executable} {pytester.path}/spied.py")
+    inner(source, f"--taskie-client={client}").assert_outcomes(passed=1)
+
+
+def test_a_client_comes_from_its_fixture() -> None:
+    with pytest.raises(TypeError, match="ClaudeClient needs a project and a program: take it from its fixture"):
+        ClaudeClient()
 
 
 # A script that is wrong

@@ -15,8 +15,11 @@ from typing import Any
 
 import pytest
 
-from pytest_taskie.client import isolation, namespace, tool
-from pytest_taskie.client.isolation import CannotIsolate, Program, run
+from pytest_taskie._processes import Finished, living
+from pytest_taskie.client import _isolation as isolation
+from pytest_taskie.client import _namespace as namespace
+from pytest_taskie.client import tool
+from pytest_taskie.client._isolation import CannotIsolate, Program, run
 
 
 def possible() -> bool:
@@ -44,7 +47,7 @@ print(json.dumps({"up": up, "routes": routes, "outside": outside}))
 ALONE = '{"up": ["lo"], "routes": [], "outside": "ENETUNREACH"}'
 
 
-def go(*command: str, timeout: float = 20, network: bool = False, stdin: bytes = b"") -> isolation.Finished:
+def go(*command: str, timeout: float = 20, network: bool = False, stdin: bytes = b"") -> Finished:
     env = {"PATH": os.environ["PATH"]}
     return run(
         lambda url: Program(command, {**env, "URL": url}, Path("/")),
@@ -56,12 +59,12 @@ def go(*command: str, timeout: float = 20, network: bool = False, stdin: bytes =
 
 
 def alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists() and not isolation._is_dead(pid)
+    return any(pid == one for one, _, _ in living())
 
 
 @isolated
 def test_loopback_is_all_there_is() -> None:
-    assert go(sys.executable, "-c", LOOK).stdout.decode().strip() == ALONE
+    assert go(sys.executable, "-c", LOOK).stdout.strip() == ALONE
 
 
 @isolated
@@ -78,7 +81,7 @@ def test_the_client_has_loopback_only(claude_client: Any, tmp_path: Path) -> Non
 @isolated
 def test_streams_and_exit_code() -> None:
     done = go("/bin/sh", "-c", "cat; echo no >&2; exit 3", stdin=b"yes")
-    assert (done.exit_code, done.stdout, done.stderr, done.timed_out) == (3, b"yes", b"no\n", False)
+    assert (done.exit_code, done.stdout, done.stderr, done.timed_out) == (3, "yes", "no\n", False)
 
 
 @pytest.mark.parametrize("network", [pytest.param(False, marks=isolated), True])
@@ -112,7 +115,7 @@ def test_nobody_outside_is_ever_listed_to_be_ended(whose: str) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="namespaces are Linux's")
-def test_a_namespace_that_was_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_namespace_that_is_not_new_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The entrance says it is ready, but is still in our network."""
     killed: list[int] = []
     monkeypatch.setattr(os, "kill", lambda pid, number: killed.append(pid))
@@ -127,10 +130,10 @@ def test_a_namespace_that_was_none_is_refused(tmp_path: Path, monkeypatch: pytes
 
 
 @isolated
-def test_a_program_that_is_none() -> None:
+def test_a_program_that_does_not_exist() -> None:
     done = go("/no/such/program")
     assert done.exit_code == 126
-    assert b"cannot be run" in done.stderr
+    assert "cannot be run" in done.stderr
 
 
 @isolated
@@ -138,7 +141,7 @@ def test_a_killed_test_process_takes_the_client_with_it(tmp_path: Path) -> None:
     inner = f"""
 import contextlib, os, signal
 from pathlib import Path
-from pytest_taskie.client.isolation import Program, run
+from pytest_taskie.client._isolation import Program, run
 os.environ["PYTEST_PID"] = str(os.getpid())
 sh = "echo $$ > {tmp_path}/x; mv {tmp_path}/x {tmp_path}/child; kill -9 $PYTEST_PID; sleep 100"
 run(lambda url: Program(["/bin/sh", "-c", sh], os.environ, Path("/")), timeout=60,
@@ -201,7 +204,7 @@ def test_every_refusal_of_the_kernel_is_a_sentence(number: int, says: str) -> No
 def test_a_kernel_that_says_no(tmp_path: Path) -> None:
     """Really: in a user namespace whose own limit on network namespaces is zero."""
     script = (
-        "import contextlib, sys\nfrom pytest_taskie.client import isolation\n"
+        "import contextlib, sys\nfrom pytest_taskie.client import _isolation as isolation\n"
         "try: isolation.probe()\nexcept isolation.CannotIsolate as error: print(error)\n"
     )
     limit = f"echo 0 > /proc/sys/user/max_net_namespaces && exec {sys.executable} -c '{script}'"

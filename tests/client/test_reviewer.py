@@ -125,7 +125,7 @@ def reviewed(client: Any, *args: str, env: dict[str, str] | None = None, schema:
     try:
         return done.exit_code, json.loads(done.stdout)
     except ValueError:
-        return done.exit_code, done.stdout.decode() + done.stderr.decode()
+        return done.exit_code, done.stdout + done.stderr
 
 
 def shape(code: int, said: Any) -> str:
@@ -212,7 +212,7 @@ def test_unknown_option(claude_client: Any) -> None:
 def test_a_list_option_swallows_the_prompt(claude_client: Any) -> None:
     done = claude_client().command("-p", "--allowedTools", "Read", "review it")
     assert done.exit_code == 1
-    assert b"Input must be provided" in done.stderr
+    assert "Input must be provided" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a rule for root")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_taskie.client import api_error, delay, repeat, structured, tool, verdict
-from pytest_taskie.client.script import ApiError, Request, Script, structured_block
+from pytest_taskie.client._request import Request
+from pytest_taskie.client._script import ApiError, Script, structured_block
 
 
 def asked(*messages: Any, tools: bool = True, **body: Any) -> Request:
@@ -151,7 +152,7 @@ def test_structured_output_is_the_clients_tool_or_plain_json() -> None:
 
 @pytest.mark.parametrize("wrong", [5, None, {"a": 1}, [5], delay(1, 5), [api_error(500)]])  # type: ignore[arg-type]
 def test_what_is_no_turn_is_refused_when_it_is_written(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="is no turn"):
+    with pytest.raises(TypeError, match="is not a turn"):
         scripted(wrong)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from pytest_taskie.client import api_error, delay, repeat, tool
-from pytest_taskie.client.responses import RESPONSES
-from pytest_taskie.client.script import Script
-from pytest_taskie.client.server import MESSAGES, ScriptedServer
+from pytest_taskie.client._responses import RESPONSES
+from pytest_taskie.client._script import Script
+from pytest_taskie.client._server import MESSAGES, ScriptedServer
 
 
 class Api:

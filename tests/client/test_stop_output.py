@@ -7,9 +7,9 @@ from typing import Any, Callable
 
 import pytest
 
+from pytest_taskie._judgement import judge
 from pytest_taskie.client import repeat
-from pytest_taskie.client.runs import FEEDBACK, Run
-from pytest_taskie.judgement import judge
+from pytest_taskie.client._runs import FEEDBACK, Run
 
 from .outputs import OUTPUTS, Output
 

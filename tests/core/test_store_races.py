@@ -16,6 +16,8 @@ from core.living import descriptors
 from taskie.plans import state
 from taskie.store import Lock, StoreError
 
+pytestmark = pytest.mark.state
+
 ROOT = Path(__file__).parents[2]
 # Takes the lock, says so, and holds it until its stdin ends.
 HOLDER = """

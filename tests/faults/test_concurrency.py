@@ -16,6 +16,8 @@ from pytest_taskie import Events, FakeCli, HookResult, Plan, Project, RunHook, a
 from taskie.plans import loop
 from taskie.protocol import Decision
 
+pytestmark = pytest.mark.state
+
 
 @pytest.fixture
 def due(plan: Plan) -> Plan:

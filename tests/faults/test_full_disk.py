@@ -13,7 +13,7 @@ from faults.conftest import CheckedHook
 from faults.snapshot import leftovers, snapshot
 from pytest_taskie import FakeCli, HookResult, Plan, assert_approved
 
-pytestmark = pytest.mark.usefixtures("unmeasured")
+pytestmark = [pytest.mark.state, pytest.mark.usefixtures("unmeasured")]
 
 # 64 or 128 KB, depending on the shell's blocks.
 SMALL_FILES = ("/bin/sh", "-c", 'ulimit -f 128; exec "$@"', "sh")

@@ -16,6 +16,8 @@ from faults.conftest import HOOK
 from faults.snapshot import leftovers, snapshot
 from pytest_taskie import Events, FakeCli, Plan, Project, RunHook, assert_approved
 
+pytestmark = pytest.mark.state
+
 ROOT = Path(__file__).parents[2]
 OFFSPRING = ROOT / "tests" / "core" / "offspring.py"
 DRIVER = Path(__file__).with_name("interrupted_hook.py")

@@ -7,6 +7,8 @@ import pytest
 from faults.conftest import CheckedHook
 from pytest_taskie import FakeCli, Project, assert_approved
 
+pytestmark = [pytest.mark.state, pytest.mark.validation]
+
 PLAN_NAMES = {
     "newline": "a\nb",
     "command": "$(touch pwned)",

@@ -13,6 +13,8 @@ from faults.conftest import CheckedHook
 from pytest_taskie import FakeCli, Plan, Project, assert_approved, assert_blocked
 from taskie.plans import files
 
+pytestmark = [pytest.mark.state, pytest.mark.validation]
+
 
 @pytest.mark.parametrize("kind", ["file", "FIFO", "dangling link", "endless link", "empty directory"])
 def test_no_directory_of_plans(checked_hook: CheckedHook, project: Project, kind: str) -> None:

@@ -14,6 +14,8 @@ from faults.conftest import CheckedHook
 from faults.snapshot import snapshot
 from pytest_taskie import FakeCli, Plan, assert_approved, assert_blocked
 
+pytestmark = [pytest.mark.state, pytest.mark.validation]
+
 CONFINED = (sys.executable, "-I", "-S", str(Path(__file__).with_name("confined.py")))
 STATE = ".taskie/plans/test-plan/state.json"
 

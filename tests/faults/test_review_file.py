@@ -11,6 +11,8 @@ from faults.conftest import CheckedHook
 from faults.snapshot import written
 from pytest_taskie import FakeCli, Plan, assert_approved, assert_blocked
 
+pytestmark = pytest.mark.state
+
 VERDICT = """echo '{"structured_output": {"verdict": "PASS"}}'"""
 HERE = ".taskie/plans/test-plan"
 NAME = "plan-review-1.md"

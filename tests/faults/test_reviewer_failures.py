@@ -13,6 +13,8 @@ from core.living import end_survivors, noted, survivors
 from faults.conftest import CheckedHook
 from pytest_taskie import FakeCli, HookResult, Plan, Project, assert_approved, assert_blocked
 
+pytestmark = pytest.mark.state
+
 OFFSPRING = Path(__file__).parents[1] / "core" / "offspring.py"
 LOG = ".taskie/plans/test-plan/.review-1.log"
 REVIEW = ".taskie/plans/test-plan/plan-review-1.md"

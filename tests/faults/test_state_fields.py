@@ -12,6 +12,8 @@ from pytest_taskie import FakeCli, Plan, assert_approved, make_state
 from taskie.plans.state import FIELDS
 from taskie.protocol import Decision
 
+pytestmark = pytest.mark.state
+
 # JSON texts of every type.
 VALUES = {
     "true": "boolean",

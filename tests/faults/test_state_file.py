@@ -13,6 +13,8 @@ from faults.conftest import CheckedHook
 from pytest_taskie import Events, FakeCli, Plan, assert_approved, assert_blocked, make_state
 from taskie.protocol import Decision
 
+pytestmark = pytest.mark.state
+
 DUE = json.dumps(make_state(next_phase="plan-review"), indent=2) + "\n"
 
 
@@ -125,6 +127,7 @@ def test_truncated_at_every_byte(plan: Plan, fake_claude: FakeCli, decide: Calla
     assert len(fake_claude.calls) == 1
 
 
+@pytest.mark.validation
 def test_what_is_wrong_with_the_plan_is_still_said(checked_hook: CheckedHook, plan: Plan) -> None:
     plan.state.raw("{")
     plan.remove("plan.md")
@@ -134,6 +137,7 @@ def test_what_is_wrong_with_the_plan_is_still_said(checked_hook: CheckedHook, pl
     assert checked_hook.changed == set()
 
 
+@pytest.mark.validation
 def test_within_a_turn(checked_hook: CheckedHook, plan: Plan, events: Events) -> None:
     plan.state.raw("{")
     plan.remove("plan.md")

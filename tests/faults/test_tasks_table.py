@@ -7,6 +7,8 @@ import pytest
 from faults.conftest import CheckedHook
 from pytest_taskie import FakeCli, Plan, Project, assert_approved, assert_blocked
 
+pytestmark = [pytest.mark.state, pytest.mark.validation]
+
 HEAD = "| Id | Status | Priority | Description |\n|----|--------|----------|-------------|\n"
 
 # name: text, tasks that have a file, whether a task besides 1 is left

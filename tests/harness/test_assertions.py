@@ -141,7 +141,7 @@ def test_comparisons_say_field_by_field_what_differs(pytester: pytest.Pytester) 
             "E *wanted: missing, expected null",
             "E *the state of plan test-plan is not as expected",
             'E *phase: "a", expected "b"',
-            "E *it is [[]1], no object",
+            "E *it is [[]1], not an object",
             "E *the state of plan test-plan cannot be read: *",
             "E *the hook's output is not as expected",
             "E *a: 1, expected 2",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import Events, Project
-from pytest_taskie.events import FIELDS
+from pytest_taskie._events import FIELDS
 
 
 def snake(name: str) -> str:
@@ -90,6 +90,6 @@ def test_null_is_refused_except_where_the_client_sends_it(events: Events) -> Non
 
 def test_an_unknown_event_is_refused_with_the_known_ones(events: Events) -> None:
     with pytest.raises(AttributeError, match=r"no event 'sotp'.*session_start.*stop,"):
-        events.sotp()
+        events.sotp()  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match=r"no event 'Sotp'.*SessionStart"):
         events.build("Sotp")

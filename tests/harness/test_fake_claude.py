@@ -173,7 +173,7 @@ def test_runs_becomes_a_script_once_the_call_is_noted(review: Any, fake_claude: 
     assert review().stdout == "python\n"
 
 
-def test_calls_tell_what_arrived(review: Any, fake_claude: FakeCli, project: Project) -> None:
+def test_calls_show_what_arrived(review: Any, fake_claude: FakeCli, project: Project) -> None:
     review(*FLAGS, "--dangerously-skip-permissions", PROMPT, env={"MY_VARIABLE": "x"})
     [call] = fake_claude.calls
     assert call.argv == (*FLAGS, "--dangerously-skip-permissions", PROMPT)
@@ -220,7 +220,7 @@ def test_an_open_stdin_costs_time_as_with_the_client(run_hook: RunHook, fake_cla
     assert 2.9 < result.duration < 20
 
 
-def test_a_closed_stdin_is_none(run_hook: RunHook, fake_claude: FakeCli) -> None:
+def test_a_closed_stdin_is_an_empty_one(run_hook: RunHook, fake_claude: FakeCli) -> None:
     assert run_hook(command="claude -p hello <&-").exit_code == 0
     assert fake_claude.calls[0].stdin == ""
 

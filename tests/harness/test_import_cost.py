@@ -15,15 +15,16 @@ LATER = {
     "http.server",
     "jq",
     "pytest_subprocess",
-    "pytest_taskie.client.server",
-    "pytest_taskie.client.sessions",
-    "pytest_taskie.comparisons",
-    "pytest_taskie.events",
-    "pytest_taskie.fake_cli",
-    "pytest_taskie.judgement",
-    "pytest_taskie.processes",
-    "pytest_taskie.running",
-    "pytest_taskie.workspace",
+    "pytest_taskie.client._server",
+    "pytest_taskie.client._claude",
+    "pytest_taskie.client._scripted",
+    "pytest_taskie._comparisons",
+    "pytest_taskie._events",
+    "pytest_taskie._fake_cli",
+    "pytest_taskie._judgement",
+    "pytest_taskie._processes",
+    "pytest_taskie._running",
+    "pytest_taskie._workspace",
     "socketserver",
     "taskie",
     "yaml",
@@ -39,7 +40,7 @@ def test_only_pytest_and_light_modules() -> None:
     )
     listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     imported = set(listed.stdout.split())
-    assert "pytest_taskie.plugin" in imported
+    assert "pytest_taskie._plugin" in imported
     assert not imported & LATER
     if sys.version_info >= (3, 10):
         known = {*sys.stdlib_module_names, "pytest_taskie"}
@@ -63,4 +64,4 @@ def test_the_public_names() -> None:
     for name in pytest_taskie.__all__:
         assert getattr(pytest_taskie, name)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = pytest_taskie.nonsense
+        _ = pytest_taskie.nonsense  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_taskie import judge
-from pytest_taskie.judgement import PAST, SPECIFIC
+from pytest_taskie._judgement import PAST, SPECIFIC
 
 BLOCK = '{"decision": "block", "reason": "Fix it."}'
 
@@ -60,8 +60,8 @@ def test_still_a_block(stdout: str) -> None:
         pytest.param(f"{BLOCK}\n{BLOCK}", "two JSON documents", id="two documents"),
         pytest.param('{"decision": "block", "reason": "a\nb"}', "a raw line break", id="raw newline"),
         pytest.param('{"decision": "block", "reason": "a\tb"}', "tab", id="raw tab"),
-        pytest.param('{"decision": "block", "reason": "a"', "but is none", id="cut off"),
-        pytest.param("{'decision': 'block'}", "but is none", id="single quotes"),
+        pytest.param('{"decision": "block", "reason": "a"', "but is not one", id="cut off"),
+        pytest.param("{'decision': 'block'}", "but is not one", id="single quotes"),
         pytest.param('{"decision": "block", "n": NaN}', "NaN", id="NaN is Python's"),
         pytest.param('{"decision": "block", "systemMessage": null}', "systemMessage is null", id="a null"),
         pytest.param('{"decision": "block", "reason": 5}', "reason is 5", id="a number as reason"),
@@ -138,7 +138,7 @@ def test_exit_2_without_stderr_still_blocks() -> None:
 
 
 @pytest.mark.parametrize("stderr", ["sh: x.sh: No such file or directory", "python3: can't open file 'x.py'"])
-def test_exit_2_of_a_missing_script_is_no_block(stderr: str) -> None:
+def test_exit_2_of_a_missing_script_does_not_block(stderr: str) -> None:
     assert judge(2, "", stderr).outcome == "allowed"
     assert judge(2, "", stderr).fault is not None
     assert judge(2, "but it printed something", stderr).outcome == "blocked"
@@ -208,8 +208,8 @@ def test_a_block_beside_a_permission(permission: str, reason: str) -> None:
 def test_the_end_of_a_turn_does_not_keep_a_tool_from_its_call(more: dict[str, str], exit_code: int, made: bool) -> None:
     output = json.dumps({"continue": False, **more})
     reading = judge(exit_code, output, "", "PreToolUse")
-    assert (reading.outcome, "made all the same" in reading.sentence) == ("stopped", made)
-    assert "made all the same" not in judge(exit_code, output, "", "Stop").sentence
+    assert (reading.outcome, "made anyway" in reading.sentence) == ("stopped", made)
+    assert "made anyway" not in judge(exit_code, output, "", "Stop").sentence
 
 
 def test_a_deny_for_the_wrong_event_is_lost() -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pytest_taskie import RunHook
+
+ROOT = Path(__file__).parents[2]
 TEST = """
 from pytest_taskie import assert_blocked
 
@@ -41,7 +46,7 @@ def test_the_command_of_a_plugins_hooks_json_works_as_it_is(pytester: pytest.Pyt
     pytester.runpytest('--taskie-hook="${CLAUDE_PLUGIN_ROOT}/my hooks/mine.sh"').assert_outcomes(passed=1)
 
 
-def test_a_root_with_a_blank(pytester: pytest.Pytester) -> None:
+def test_a_root_with_a_space(pytester: pytest.Pytester) -> None:
     pytester.mkdir("a b")
     hook(pytester, "a b/mine.sh", "root")
     pytester.path.joinpath("a b", "pytest.ini").write_text("[pytest]\ntaskie_hook = sh mine.sh\n")
@@ -59,13 +64,59 @@ def test_a_command_of_the_test_wins(pytester: pytest.Pytester) -> None:
     pytester.runpytest("--taskie-hook=echo other").assert_outcomes(passed=1)
 
 
-def test_the_default_is_taskies_own(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        def test_it(run_hook):
-            result = run_hook()
-            assert result.command.endswith("/hooks/stop-hook.sh")
-            assert result == {"suppressOutput": True}
-        """
-    )
+def test_taskie_tests_its_own_hook(run_hook: RunHook) -> None:
+    result = run_hook()
+    assert result.command == str(ROOT / "hooks" / "stop-hook.sh")
+    assert result == {"suppressOutput": True}
+
+
+# A hook of the project's own that no test should pass: it fails.
+FAILS = """
+from pytest_taskie import assert_approved
+
+def test_it(run_hook, events):
+    assert_approved(run_hook(events.stop(stop_hook_active=True)))
+"""
+WRITE = [
+    "*[[]pytest[]]",
+    "*taskie_hook = hooks/stop.sh",
+    "*[[]tool.pytest.ini_options[]]",
+    '*taskie_hook = "hooks/stop.sh"',
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("pytest.ini", "[pytest]\n"),
+        ("pytest.ini", "[pytest]\ntaskie_hook =\n"),
+        ("pytest.ini", "[pytest]\ntaskie_hok = hooks/stop.sh\n"),
+        ("tox.ini", "[pytest]\ntaskie-hook = hooks/stop.sh\n"),
+        ("pyproject.toml", '[tool.pytest.ini_options]\ntakie_hook = "hooks/stop.sh"\n'),
+    ],
+)
+def test_without_it_no_other_hook_is_run(pytester: pytest.Pytester, file: str, text: str) -> None:
+    """The default would be somebody else's hook, and the test green."""
+    pytester.path.joinpath(file).write_text(text)
+    pytester.makepyfile(FAILS)
+    # Old versions of pytest warn of an unknown setting, and pytest's own settings may make that an error.
+    outcome = pytester.runpytest("-p", "no:randomly", "-W", "default")
+    outcome.assert_outcomes(failed=1)
+    outcome.stdout.fnmatch_lines(["*run_hook() does not know your hook: taskie_hook is not set*", *WRITE])
+    outcome.stdout.no_fnmatch_line("*_running.py*")
+    misspelt = [name for name in ("taskie_hok", "taskie-hook", "takie_hook") if name in text]
+    asked = [line for line in outcome.outlines if "is that meant to be taskie_hook?" in line]
+    assert asked == [f"{pytester.path / file} sets {name}: is that meant to be taskie_hook?" for name in misspelt]
+
+
+def test_without_it_a_test_may_still_give_a_command(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(run_hook): assert run_hook(command='echo mine').stdout == 'mine\\n'")
     pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_file_that_is_not_there_is_not_approved(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\ntaskie_hook = hooks/stpo.sh\n")
+    pytester.makepyfile(FAILS)
+    outcome = pytester.runpytest()
+    outcome.assert_outcomes(failed=1)
+    outcome.stdout.fnmatch_lines(["*approved only by accident: exit code 127*"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import Project
-from pytest_taskie.workspace import clean_environment, path_without_agents
+from pytest_taskie._workspace import clean_environment, path_without_agents
 
 
 def test_an_empty_project_with_a_home_of_its_own(project: Project) -> None:
@@ -106,7 +106,7 @@ def test_an_interpreter_beside_an_agent_keeps_its_environment(tmp_path: Path) ->
     assert said.stdout.strip() == str(environment)
 
 
-def test_the_interpreter_is_no_shim(project: Project) -> None:
+def test_the_interpreter_is_not_a_shim(project: Project) -> None:
     found = shutil.which("python3", path=project.env["PATH"])
     assert found is not None
     assert "/shims/" not in found

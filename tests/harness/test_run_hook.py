@@ -39,12 +39,12 @@ print(json.dumps(answer))
 # Prints what the hook was given, as a message to the user.
 TELL = """
 import json, os, sys
-told = {"stdin": sys.stdin.read(), "env": dict(os.environ), "cwd": os.getcwd(), "argv": sys.argv[1:]}
-print(json.dumps({"systemMessage": json.dumps(told)}))
+received = {"stdin": sys.stdin.read(), "env": dict(os.environ), "cwd": os.getcwd(), "argv": sys.argv[1:]}
+print(json.dumps({"systemMessage": json.dumps(received)}))
 """
 
 
-def told(run_hook: RunHook, *arguments: Any, **options: Any) -> dict[str, Any]:
+def received(run_hook: RunHook, *arguments: Any, **options: Any) -> dict[str, Any]:
     """What a hook sees of its surroundings."""
     result = run_hook(*arguments, command=[sys.executable, "-c", TELL], **options)
     assert_approved(result)
@@ -66,7 +66,7 @@ def test_a_hook_in_any_language(
 
 
 def test_the_default_event_is_a_stop_as_the_client_sends_it(run_hook: RunHook, project: Project) -> None:
-    text = told(run_hook)["stdin"]
+    text = received(run_hook)["stdin"]
     event = json.loads(text)
     assert list(event) == [
         "session_id",
@@ -89,13 +89,13 @@ def test_the_default_event_is_a_stop_as_the_client_sends_it(run_hook: RunHook, p
 
 
 def test_an_event_is_sent_exactly_as_given(run_hook: RunHook) -> None:
-    assert told(run_hook, {"cwd": "/nonexistent", "n": [1]})["stdin"] == '{"cwd":"/nonexistent","n":[1]}\n'
-    assert told(run_hook, {})["stdin"] == "{}\n"
+    assert received(run_hook, {"cwd": "/nonexistent", "n": [1]})["stdin"] == '{"cwd":"/nonexistent","n":[1]}\n'
+    assert received(run_hook, {})["stdin"] == "{}\n"
 
 
 @pytest.mark.parametrize("stdin", ["not json", b"not json", ""])
 def test_stdin_in_place_of_an_event(run_hook: RunHook, stdin: str | bytes) -> None:
-    assert told(run_hook, stdin=stdin)["stdin"] == ("not json" if stdin else "")
+    assert received(run_hook, stdin=stdin)["stdin"] == ("not json" if stdin else "")
 
 
 def test_stdin_that_stays_open(run_hook: RunHook) -> None:
@@ -112,7 +112,7 @@ def test_an_event_and_stdin_are_too_much(run_hook: RunHook) -> None:
 
 
 def test_the_environment_is_the_clients(run_hook: RunHook, project: Project, events: Events) -> None:
-    env = told(run_hook, events.stop(session_id="abc"))["env"]
+    env = received(run_hook, events.stop(session_id="abc"))["env"]
     assert env["CLAUDECODE"] == "1"
     assert env["CLAUDE_PROJECT_DIR"] == str(project.path)
     assert env["CLAUDE_CODE_SESSION_ID"] == "abc"
@@ -124,17 +124,17 @@ def test_the_test_has_the_last_word_on_the_environment(run_hook: RunHook, projec
     project.env["FROM_PROJECT"] = "1"
     project.env["CLAUDE_CODE_ENTRYPOINT"] = "sdk"
     project.env["BOTH"] = "project"
-    env = told(run_hook, env={"BOTH": "call", "CLAUDE_PROJECT_DIR": None, "NOT_THERE": None})["env"]
+    env = received(run_hook, env={"BOTH": "call", "CLAUDE_PROJECT_DIR": None, "NOT_THERE": None})["env"]
     assert (env["FROM_PROJECT"], env["CLAUDE_CODE_ENTRYPOINT"], env["BOTH"]) == ("1", "sdk", "call")
     assert "CLAUDE_PROJECT_DIR" not in env
-    assert "BOTH" not in told(run_hook, env={"BOTH": None})["env"]
+    assert "BOTH" not in received(run_hook, env={"BOTH": None})["env"]
 
 
 def test_the_working_directory_is_the_project_unless_the_agent_changed_it(run_hook: RunHook, project: Project) -> None:
-    assert told(run_hook)["cwd"] == str(project.path)
+    assert received(run_hook)["cwd"] == str(project.path)
     below = project.path / "src"
     below.mkdir()
-    seen = told(run_hook, cwd=below)
+    seen = received(run_hook, cwd=below)
     assert seen["cwd"] == seen["env"]["PWD"] == json.loads(seen["stdin"])["cwd"] == str(below)
     assert seen["env"]["CLAUDE_PROJECT_DIR"] == str(project.path)
 
@@ -155,7 +155,7 @@ def test_the_result_knows_the_run(run_hook: RunHook, events: Events) -> None:
     assert run_hook({"hook_event_name": 5}, command="exit 0").event_name == "Stop"
 
 
-def test_output_that_is_no_utf_8_is_kept_readable(run_hook: RunHook) -> None:
+def test_output_that_is_not_utf_8_stays_readable(run_hook: RunHook) -> None:
     assert run_hook(command=r"printf 'a\377b'").stdout == "a\ufffdb"
 
 
@@ -166,13 +166,13 @@ def test_states_are_kept_from_before_and_after(run_hook: RunHook, project: Proje
     assert result.states_after == {"one": "2", "two": "3"}
 
 
-def test_a_state_that_is_no_file_does_not_hurt(run_hook: RunHook, project: Project) -> None:
+def test_a_state_that_is_not_a_file_is_harmless(run_hook: RunHook, project: Project) -> None:
     os.mkfifo(project.make_plan("fifo").path / "state.json")
     (project.make_plan("folder").path / "state.json").mkdir()
     project.make_plan("large").state.raw("x" * 70_000)
     assert run_hook(command="true").states_before == {
-        "fifo": "(no regular file)",
-        "folder": "(no regular file)",
+        "fifo": "(not a regular file)",
+        "folder": "(not a regular file)",
         "large": "(70000 bytes)",
     }
 
@@ -269,7 +269,7 @@ def test_past_the_timeout_nothing_survives_where_there_is_no_proc(
 ) -> None:
     if not shutil.which("ps"):
         pytest.skip("no ps here")
-    monkeypatch.setattr("pytest_taskie.processes.PROC", tmp_path)
+    monkeypatch.setattr("pytest_taskie._processes.PROC", tmp_path)
     with pytest.raises(pytest.fail.Exception):
         run_hook(command="sleep 61 & echo $! > pid; wait", timeout=2)
     assert gone(int((project.path / "pid").read_text()))

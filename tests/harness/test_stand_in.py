@@ -32,7 +32,7 @@ def test_it_needs_no_test_framework_and_no_other_file(tmp_path: Path) -> None:
     assert stand_in.calls(str(tmp_path / "scenario"))[0]["argv"] == ["-p", "x"]
 
 
-def test_names_with_blanks_and_quotes(tmp_path: Path) -> None:
+def test_names_with_spaces_and_quotes(tmp_path: Path) -> None:
     folder = tmp_path / 'it\'s a "place" $HOME'
     program = stand_in.install(str(folder / "bin"), str(folder / "scenario"))
     done = subprocess.run([program, "-p", "a b", "$c"], stdin=subprocess.DEVNULL, check=True, capture_output=True)
@@ -109,7 +109,7 @@ def test_calls_at_the_same_time_lose_none(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("answer-*"))) == 200
 
 
-def test_a_program_it_knows_nothing_of(tmp_path: Path) -> None:
+def test_an_unknown_program(tmp_path: Path) -> None:
     assert stand_in.parse("other", ["--model", "x", "-p"]) == ({"--model": True, "-p": True}, ["x"])
 
 

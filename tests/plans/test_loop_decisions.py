@@ -57,6 +57,7 @@ class TestD1OnlyProgressBlocksAgain:
         assert plan.state == before
         assert not fake_claude.calls
 
+    @pytest.mark.validation
     def test_validation_never_blocks_within_a_turn(self, plan: Plan, run_hook: RunHook, events: Events) -> None:
         plan.write("notes.md", "x")
         assert_blocked(run_hook(), "Invalid filename: notes.md")
@@ -148,6 +149,7 @@ class TestD3InputErrors:
 
 
 class TestD5NoReview:
+    @pytest.mark.validation
     def test_a_failure_is_said_and_the_structure_still_checked(
         self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:

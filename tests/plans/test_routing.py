@@ -11,6 +11,8 @@ from taskie.plans.phases import PHASES, POST_REVIEWS, REVIEWS, WORK
 from taskie.plans.routing import Found, NextStep, is_finished, new_plan, route, unusable
 from taskie.plans.state import PlanState
 
+pytestmark = pytest.mark.state
+
 ACTIONS = Path(__file__).parents[2] / "actions"
 NO_ACTION = ("stop", "complete", "ask")
 

@@ -16,6 +16,8 @@ from taskie.plans.state import FIELDS
 from taskie.plans.structure import violations
 from taskie.project import plugin_root
 
+pytestmark = [pytest.mark.state, pytest.mark.validation]
+
 ROOT = Path(plugin_root())
 ACTIONS = {path.stem: path.read_text() for path in sorted((ROOT / "actions").glob("*.md"))}
 COMMAND = re.compile(r"`taskie (state (?:set|begin) [^`]+)`")

@@ -1,6 +1,6 @@
 """The scripted Responses API: an answer in the wire format that Codex speaks.
 
-Knows that format and nothing else; HTTP is in `server.py`, what is said in the script.
+Knows that format and nothing else; HTTP is in `_server.py`; what is said comes from the script.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_taskie.client.script import Request, ToolCall
-from pytest_taskie.client.server import Dialect, Reply, events_reply, json_reply
+from pytest_taskie.client._request import Request
+from pytest_taskie.client._script import ToolCall
+from pytest_taskie.client._server import Dialect, HttpReply, events_reply, json_reply
 
 
-def responses_reply(request: Request, blocks: list[str | ToolCall], number: int) -> Reply:
-    """A stream with the three events that suffice, or one object for a client that asked for no stream."""
+def responses_reply(request: Request, blocks: list[str | ToolCall], number: int) -> HttpReply:
+    """A stream with the three events that suffice, or one object for a client that did not ask for a stream."""
     items = [_item(block, f"{number:06d}_{at}") for at, block in enumerate(blocks)]
     usage = {
         "input_tokens": 1,

@@ -97,8 +97,8 @@ DECODER = json.JSONDecoder(parse_constant=_no_constant)
 class Reading:
     """What the client makes of a hook's output.
 
-    `fault` is what the hook's author should repair, if the client went on only because it could not make sense
-    of the hook. `document` is the JSON object on stdout, also one that the client refuses.
+    `fault` is what the hook's author should fix, if the client went on only because it could not make sense of
+    the hook. `document` is the JSON object on stdout, also one that the client refuses.
     """
 
     outcome: Outcome
@@ -143,9 +143,9 @@ def _obey_exit_code(
     fault = lost
     if exit_code == 2:
         if not (silent and event_name in FORGIVING and MISSING_SCRIPT.search(stderr)):
-            said = "with its stderr as the reason" if stderr else "without a reason"
-            return Reading("blocked", f"{subject} is blocked by exit 2, {said}", "block", feedback, fault=fault)
-        fault = "exit 2 with the words of a missing script on stderr, which the client takes for no hook"
+            how = "with its stderr as the reason" if stderr else "without a reason"
+            return Reading("blocked", f"{subject} is blocked by exit 2, {how}", "block", feedback, fault=fault)
+        fault = "exit 2 with the words of a missing script on stderr, which the client takes for a missing hook"
     elif exit_code and fault is None:
         fault = f"{_ended(exit_code)}, which the client only shows as an error"
     because = fault or ("nothing on stdout" if silent else "plain text on stdout")
@@ -172,11 +172,11 @@ def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: s
 
     if document.get("continue") is False:
         if event_name == "PreToolUse" and decision not in ("block", "deny") and exit_code != 2:
-            return reading("stopped", "the tool call is made all the same; then the turn ends: continue is false")
+            return reading("stopped", "the tool call is made anyway; then the turn ends: continue is false")
         return reading("stopped", "the turn ends here: continue is false, which beats a block")
     if decision in ("block", "deny"):
-        said = "with a reason" if reason else "without a reason"
-        return reading("blocked", f"{subject} is blocked {said}", by=reason or "Blocked by hook")
+        how = "with a reason" if reason else "without a reason"
+        return reading("blocked", f"{subject} is blocked {how}", by=reason or "Blocked by hook")
     if exit_code == 2:
         decision = "block"
         return reading("blocked", f"{subject} is blocked by exit 2, with its stderr as the reason", by=feedback)
@@ -204,7 +204,7 @@ def _document(stdout: str) -> tuple[dict[str, Any] | None, str | None]:
 
 
 def _broken(text: str, error: ValueError) -> str:
-    """Why text that starts like an object is none."""
+    """Why text that starts like an object is not one."""
     try:
         first, end = DECODER.raw_decode(text)
     except ValueError:
@@ -212,7 +212,7 @@ def _broken(text: str, error: ValueError) -> str:
         lost = "block lost" if re.search(r'"decision"\s*:\s*"block"', text) else "output lost"
         if "control character" in str(error):
             return f"{lost}: a raw line break, tab or other control character inside a JSON string"
-        return f"{lost}: stdout starts like a JSON object, but is none ({error})"
+        return f"{lost}: stdout starts like a JSON object, but is not one ({error})"
     rest = text[end:].strip(BLANKS)
     what = "two JSON documents" if rest.startswith("{") else "other text after the JSON"
     return f"{_lost(first)}: {what} on stdout"
@@ -239,7 +239,7 @@ def _refused(document: dict[str, Any], event_name: str) -> str | None:
     if wrong is None and "hookSpecificOutput" in document:
         named = specific.get("hookEventName")
         if named not in SPECIFIC:
-            return f"hookSpecificOutput.hookEventName is {json.dumps(named)}, no event that has such output"
+            return f"hookSpecificOutput.hookEventName is {json.dumps(named)}, which is not an event with such output"
         if named != event_name:
             return f"hookSpecificOutput is for {named}, the event is {event_name}"
         wrong = _wrong(specific, SPECIFIC[named], "hookSpecificOutput.")

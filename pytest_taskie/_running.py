@@ -13,11 +13,11 @@ from typing import IO, Any, Union
 
 import pytest
 
-from pytest_taskie.events import Events
-from pytest_taskie.judgement import Reading, judge
-from pytest_taskie.processes import Finished, run_to_end
-from pytest_taskie.querying import first_result
-from pytest_taskie.workspace import Project, same_json
+from pytest_taskie._events import Events
+from pytest_taskie._judgement import Reading, judge
+from pytest_taskie._processes import Finished, run_to_end
+from pytest_taskie._querying import first_result
+from pytest_taskie._workspace import Project, same_json
 
 Command = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
 Stdin = Union[str, bytes, IO[bytes], IO[str]]
@@ -56,7 +56,7 @@ class HookResult:
 
     @property
     def blocked(self) -> bool:
-        """The client blocks, and tells the model the reason."""
+        """The client blocks, and gives the model the reason."""
         return self.reading.outcome == "blocked"
 
     @property
@@ -81,7 +81,7 @@ class HookResult:
 
     @property
     def system_message(self) -> str | None:
-        """What the user is told."""
+        """What the user reads."""
         return self.reading.system_message
 
     @property
@@ -108,7 +108,7 @@ class HookResult:
             f"the client reads: {self.reading.sentence}",
         ]
         if self.reading.reason:
-            lines += _block("the model is told:", self.reading.reason)
+            lines += _block("the model reads:", self.reading.reason)
         for plan in sorted({*self.states_before, *self.states_after}):
             before, after = self.states_before.get(plan), self.states_after.get(plan)
             if before == after:
@@ -132,9 +132,9 @@ class HookResult:
 
 
 def assert_approved(result: HookResult, message: str | None = None) -> None:
-    """The client goes on, and not by accident; what the user is told matches the regular expression.
+    """The client goes on, and not by accident; what the user reads matches the regular expression.
 
-    A hook that failed or whose output the client could not read allowed the stop too, but nobody wants that.
+    A hook that failed, or whose output the client could not read, allows the stop too, but not on purpose.
     """
     __tracebackhide__ = True
     if not result.approved:
@@ -157,11 +157,11 @@ def assert_blocked(result: HookResult, reason: str | None = None) -> None:
 class RunHook:
     """Runs hooks in a project: `run_hook()`, `run_hook(events.stop(stop_hook_active=True), env={…})`."""
 
-    def __init__(self, project: Project, events: Events, configured: str | None, root: Path) -> None:
+    def __init__(self, project: Project, events: Events, configured: str | None, config: pytest.Config) -> None:
         self._project = project
         self._events = events
         self._configured = configured
-        self._root = root
+        self._config = config
 
     def __repr__(self) -> str:
         return f"<run_hook in {self._project.path}>"
@@ -212,8 +212,11 @@ class RunHook:
         return result
 
     def _argv(self, command: Command | None) -> list[str]:
+        __tracebackhide__ = True
         if command is None:
-            command = own_hook() if self._configured is None else anchored(self._configured, self._root)
+            if self._configured is None:
+                pytest.fail(_no_hook(self._config), pytrace=False)
+            command = anchored(self._configured, self._config.rootpath)
         if isinstance(command, str):
             return ["/bin/sh", "-c", command]
         if isinstance(command, os.PathLike):
@@ -232,24 +235,35 @@ class RunHook:
             "PWD": where,
         }
         if own:
-            # The hook of a plugin: Taskie's, or that of the plugin whose tests these are.
-            root = self._root if self._configured is not None else Path(plugin_root())
-            given["CLAUDE_PLUGIN_ROOT"] = str(root)
+            # As for a hook of a plugin: the one whose tests these are.
+            given["CLAUDE_PLUGIN_ROOT"] = str(self._config.rootpath)
             given["CLAUDE_PLUGIN_DATA"] = str(self._project.home / ".claude" / "plugins" / "data" / "plugin")
         environment: dict[str, str | None] = {**given, **self._project.env, **extra}
         return {name: value for name, value in environment.items() if value is not None}
 
 
-def plugin_root() -> str:
-    """Where Taskie's own hook is."""
-    from taskie.project import plugin_root
+def _no_hook(config: pytest.Config) -> str:
+    """What to write, for a project whose tests call `run_hook()` and that does not name its hook."""
+    from difflib import get_close_matches
 
-    return plugin_root()
-
-
-def own_hook() -> list[str]:
-    """The command of Taskie's own hook."""
-    return [str(Path(plugin_root()) / "hooks" / "stop-hook.sh")]
+    lines = [
+        "run_hook() does not know your hook: taskie_hook is not set. Write in pytest.ini",
+        "    [pytest]",
+        "    taskie_hook = hooks/stop.sh",
+        "or in pyproject.toml",
+        "    [tool.pytest.ini_options]",
+        '    taskie_hook = "hooks/stop.sh"',
+        f"It is a shell command; the paths in it start at {config.rootpath}.",
+        "For one run: pytest --taskie-hook=COMMAND. For one call: run_hook(command=COMMAND).",
+    ]
+    # pytest does not say which settings it does not know, but the file does.
+    text = config.inipath.read_text(encoding="utf-8", errors="replace") if config.inipath else ""
+    names = set(re.findall(r"^\s*([\w-]+)\s*=", text, re.MULTILINE)) - {"taskie_hook"}
+    lines += [
+        f"{config.inipath} sets {name}: is that meant to be taskie_hook?"
+        for name in get_close_matches("taskie_hook", names)
+    ]
+    return "\n".join(lines)
 
 
 def anchored(command: str, root: Path) -> str:

@@ -1,6 +1,6 @@
-"""The first breath of an isolated client: make a network of its own, listen in it, become the client.
+"""The start of an isolated client: make a network of its own, listen in it, become the client.
 
-Run as a program (`python -I -S namespace.py FD COMMAND…`) by `isolation.py`; knows nothing of clients or scripts.
+Run as a program (`python -I -S _namespace.py FD COMMAND…`) by `_isolation.py`; knows nothing of clients or scripts.
 """
 
 from __future__ import annotations

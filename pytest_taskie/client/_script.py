@@ -1,4 +1,4 @@
-"""What a model will say, written down before: the vocabulary of scripts, and which request gets which turn.
+"""What a model will say, scripted in advance: the vocabulary of scripts, and which request gets which turn.
 
 Pure: knows requests and answers as values, neither sockets nor processes nor a client's wire format of answers.
 """
@@ -10,12 +10,10 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Union
 
-# The tool that Claude Code offers when it was started with --json-schema.
-STRUCTURED_TOOL = "StructuredOutput"
-SHOWN = 600
+from pytest_taskie.client._request import STRUCTURED_TOOL, Request, short
 
 
 @dataclass(frozen=True)
@@ -103,98 +101,6 @@ def delay(seconds: float, turn: Turn = "Done.") -> Delay:
 def repeat(turn: Turn) -> Repeat:
     """The turn for every request from here on, however many there are (none is fine too). Only as the last one."""
     return Repeat(turn)
-
-
-@dataclass(frozen=True)
-class Request:
-    """One request of a client to its model. `body` is what it sent; the rest is read from it."""
-
-    path: str
-    headers: Mapping[str, str] = field(repr=False)
-    body: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def model(self) -> str:
-        return str(self.body.get("model", ""))
-
-    @property
-    def messages(self) -> list[Mapping[str, Any]]:
-        """The conversation so far, oldest first (Codex calls it `input`)."""
-        found = self.body.get("messages", self.body.get("input", []))
-        if isinstance(found, str):
-            return [{"role": "user", "content": found}]
-        return [message for message in found if isinstance(message, Mapping)]
-
-    @property
-    def tools(self) -> list[str]:
-        """The names of the tools that the model may call."""
-        return [str(tool.get("name") or tool.get("type")) for tool in self.body.get("tools") or []]
-
-    @property
-    def prompt(self) -> str:
-        """The first prompt of the conversation, without what the client puts around it."""
-        texts = [text_of(message) for message in self.messages if message.get("role") == "user"]
-        spoken = [text for text in (_without_context(text) for text in texts) if text]
-        return spoken[0] if spoken else (texts[0] if texts else "")
-
-    @property
-    def last(self) -> str:
-        """All text of the newest message that is not the client's own: a prompt, a hook's feedback, a tool's result."""
-        spoken = [message for message in self.messages if message.get("role") not in ("system", "developer")]
-        return text_of(spoken[-1]) if spoken else ""
-
-    @property
-    def is_housekeeping(self) -> bool:
-        """A request that no test scripts: older clients warm up, and ask once more after structured output."""
-        return self.prompt == "Warmup" or self._follows_structured_output()
-
-    def _follows_structured_output(self) -> bool:
-        turns = [message for message in self.messages if message.get("role") in ("user", "assistant")]
-        if len(turns) < 2 or turns[-1].get("role") != "user":
-            return False
-        called = [block.get("name") for block in _blocks(turns[-2]) if block.get("type") == "tool_use"]
-        results = [block for block in _blocks(turns[-1]) if block.get("type") == "tool_result"]
-        return called == [STRUCTURED_TOOL] and bool(results) and not any(r.get("is_error") for r in results)
-
-    @property
-    def system(self) -> str:
-        """The system prompt (Codex: the instructions)."""
-        found = self.body.get("system", self.body.get("instructions", ""))
-        return found if isinstance(found, str) else text_of({"content": found})
-
-    def __str__(self) -> str:
-        return f"{self.path} model={self.model} tools={len(self.tools)} messages={len(self.messages)} " + (
-            f"prompt={_short(self.prompt)} last={_short(self.last)}"
-        )
-
-
-def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    content = message.get("content")
-    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
-
-
-def text_of(message: Mapping[str, Any]) -> str:
-    """Every text in a message, tool results and function outputs included."""
-    content = message.get("content", message.get("output", ""))
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, Sequence):
-        return ""
-    parts = []
-    for block in content:
-        if isinstance(block, Mapping):
-            parts.append(str(block["text"]) if "text" in block else text_of(block))
-    return "\n".join(part for part in parts if part)
-
-
-# Claude Code sends reminders, and Codex its environment, in the user's name and before the user's words.
-_CONTEXT = re.compile(
-    r"<(system-reminder|environment_context|user_instructions|permissions[ a-z]*|INSTRUCTIONS)>.*?</\1>", re.DOTALL
-)
-
-
-def _without_context(text: str) -> str:
-    return _CONTEXT.sub("", text).strip()
 
 
 @dataclass
@@ -293,7 +199,7 @@ class Script:
         for agent in self.agents:
             if agent.left:
                 last = next((str(r) for r in reversed(self.requests) if agent.speaks(r)), "there was none")
-                turns = "".join(f"\n    {_short(str(turn))}" for turn in agent.left)
+                turns = "".join(f"\n    {short(str(turn))}" for turn in agent.left)
                 found.append(f"never fetched from {agent.name}:{turns}\n  its last request: {last}")
         return found
 
@@ -304,17 +210,17 @@ def blocks_of(turn: Turn) -> list[Block]:
         return [turn]
     if isinstance(turn, Sequence):
         return list(turn)
-    raise TypeError(f"{turn!r} is no answer")
+    raise TypeError(f"{turn!r} is not an answer")
 
 
 def check(turn: Turn) -> None:
-    """Refuse what is no turn when it is written, not when it is fetched."""
+    """Refuse what is not a turn when it is written, not when it is fetched."""
     if isinstance(turn, (Delay, Repeat)):
         check(turn.turn)
     elif isinstance(turn, ApiError) or callable(turn) or isinstance(turn, (str, ToolCall, Structured)):
         return
     elif not isinstance(turn, Sequence) or not all(isinstance(b, (str, ToolCall, Structured)) for b in turn):
-        raise TypeError(f"{turn!r} is no turn: give a text, tool(…), verdict(…), api_error(…), or a list of blocks")
+        raise TypeError(f"{turn!r} is not a turn: give a text, tool(…), verdict(…), api_error(…), or a list of blocks")
 
 
 def structured_block(block: Structured, tools: Sequence[str]) -> str | ToolCall:
@@ -332,8 +238,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return value
-
-
-def _short(text: str) -> str:
-    shown = repr(text)
-    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}… ({len(text)} characters)"

@@ -73,11 +73,11 @@ def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd
             if clock.is_alive():
                 clock.join()
         duration = time.monotonic() - start
-        return Finished(exit_code, _text(out), _text(err), duration, expired.is_set())
+        return Finished(exit_code, content(out), content(err), duration, expired.is_set())
 
 
 def _feed(pipe: IO[bytes], payload: bytes) -> None:
-    """Write and close stdin like the client; a reader that went away or never reads is no concern of ours."""
+    """Write and close stdin like the client; a hook that ends or never reads is none of our business."""
 
     def write() -> None:
         with contextlib.suppress(OSError):
@@ -91,7 +91,8 @@ def _feed(pipe: IO[bytes], payload: bytes) -> None:
         threading.Thread(target=write, daemon=True).start()
 
 
-def _text(stream: IO[bytes]) -> str:
+def content(stream: IO[bytes]) -> str:
+    """Everything that was written to a temporary file."""
     stream.seek(0)
     return stream.read().decode("utf-8", "replace")
 
@@ -113,7 +114,7 @@ def end_tree(root: int) -> None:
 
 def _family(known: set[int]) -> set[int]:
     """The living descendants of these processes, and members of the sessions they lead."""
-    table = list(_process_table())
+    table = list(living())
     family: set[int] = set()
     while True:
         more = {
@@ -126,14 +127,14 @@ def _family(known: set[int]) -> set[int]:
         family |= more
 
 
-def _process_table() -> Iterator[tuple[int, int, int]]:
-    """Every process that is no zombie: its id, its parent's, its session's."""
+def living() -> Iterator[tuple[int, int, int]]:
+    """Every process that is not a zombie: its id, its parent's, its session's."""
     if (PROC / "self" / "stat").exists():
-        for entry in os.listdir(PROC):  # noqa: PTH208 - hundreds of names, no need of paths
+        for entry in os.listdir(PROC):  # noqa: PTH208 - hundreds of names, and paths are not needed
             if entry.isdigit():
                 with contextlib.suppress(OSError, ValueError, IndexError):
                     # The name in parentheses may hold anything, blanks and parentheses too.
-                    fields = (PROC / entry / "stat").read_text().rpartition(")")[2].split()
+                    fields = (PROC / entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
                     if fields[0] not in "ZX":
                         yield int(entry), int(fields[1]), int(fields[3])
         return

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_taskie.querying import first_result
+from pytest_taskie._querying import first_result
 
 Tasks = Mapping[str, str]
 
@@ -133,16 +133,15 @@ class Project:
         self.transcript = self.home / ".claude" / "projects" / folder / f"{self.session_id}.jsonl"
         self.path.mkdir(parents=True)
         self.transcript.parent.mkdir(parents=True)
-        said = [("user", "go on"), ("assistant", "Done.")]
-        self.transcript.write_text(
-            "".join(json.dumps({"type": who, "message": {"role": who, "content": text}}) + "\n" for who, text in said)
-        )
+        messages = [{"role": "user", "content": "go on"}, {"role": "assistant", "content": "Done."}]
+        lines = (json.dumps({"type": message["role"], "message": message}) + "\n" for message in messages)
+        self.transcript.write_text("".join(lines))
         self.env = clean_environment(os.environ)
         self.env.update(
             HOME=str(self.home),
             PATH=path_variable,
             GIT_CONFIG_NOSYSTEM="1",
-            # The temporary directory may lie inside somebody's repository.
+            # The temporary directory may be inside a repository.
             GIT_CEILING_DIRECTORIES=str(root),
         )
 
@@ -192,7 +191,7 @@ class Project:
         return plan
 
     def states(self) -> dict[str, str]:
-        """The text of every plan's state, by the plan's id; what is no small regular file is only named."""
+        """The text of every plan's state, by the plan's id; anything but a small regular file is only named."""
         found = {}
         for path in sorted(self.path.glob(".taskie/plans/*/state.json")):
             try:
@@ -204,7 +203,7 @@ class Project:
 
 def _state_text(path: Path) -> str:
     if not path.is_file():
-        return "(no regular file)"
+        return "(not a regular file)"
     size = path.stat().st_size
     return f"({size} bytes)" if size > 65536 else path.read_bytes().decode("utf-8", "replace")
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_taskie.running import HookResult
-from pytest_taskie.workspace import State, same_json
+from pytest_taskie._running import HookResult
+from pytest_taskie._workspace import State, same_json
 
 
 def explain(left: object, right: object) -> list[str] | None:
-    """Lines for pytest, or None if this is no comparison with a dictionary."""
+    """Lines for pytest, or None unless this is a comparison with a dictionary."""
     if isinstance(right, (State, HookResult)):
         left, right = right, left
     if not isinstance(right, dict):
@@ -33,7 +33,7 @@ def explain(left: object, right: object) -> list[str] | None:
 
 def _differences(found: object, expected: Mapping[str, Any]) -> list[str]:
     if not isinstance(found, dict):
-        return [f"it is {json.dumps(found)}, no object"]
+        return [f"it is {json.dumps(found)}, not an object"]
     lines = []
     for name in sorted({*found, *expected}):
         if name not in found:

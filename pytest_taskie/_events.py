@@ -10,7 +10,8 @@ import os
 import uuid
 from collections.abc import Mapping
 from copy import copy
-from typing import Any, Union
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 Json = dict[str, Any]
 Default = Union[str, int, bool, None, list[Any], dict[str, Any]]
@@ -116,6 +117,16 @@ COMMON: Mapping[str, type] = {
 }
 
 
+class Builder:
+    """One event's builder. With an attribute for each, mypy can tell `events.stop()` from `events.sotp()`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._event_name = name.title().replace("_", "")
+
+    def __get__(self, events: Events, owner: type) -> Callable[..., Json]:
+        return partial(events.build, self._event_name)
+
+
 class Events:
     """Builders for every event, in one session of the client: `events.stop()`, `events.session_start(…)`.
 
@@ -123,15 +134,39 @@ class Events:
     events share.
     """
 
+    config_change = Builder()
+    cwd_changed = Builder()
+    elicitation = Builder()
+    elicitation_result = Builder()
+    file_changed = Builder()
+    instructions_loaded = Builder()
+    message_display = Builder()
+    notification = Builder()
+    permission_denied = Builder()
+    post_compact = Builder()
+    post_tool_batch = Builder()
+    post_tool_use_failure = Builder()
+    pre_compact = Builder()
+    session_end = Builder()
+    session_start = Builder()
+    setup = Builder()
+    stop = Builder()
+    stop_failure = Builder()
+    subagent_start = Builder()
+    subagent_stop = Builder()
+    task_completed = Builder()
+    task_created = Builder()
+    teammate_idle = Builder()
+    user_prompt_expansion = Builder()
+    user_prompt_submit = Builder()
+    worktree_create = Builder()
+    worktree_remove = Builder()
+
     def __init__(self, *, cwd: os.PathLike[str] | str, session_id: str, transcript_path: os.PathLike[str] | str):
         self.cwd = os.fspath(cwd)
         self.session_id = session_id
         self.transcript_path = os.fspath(transcript_path)
         self._prompt_id = str(uuid.uuid4())
-
-    def stop(self, **fields: object) -> Json:
-        """The main agent wants to end its turn."""
-        return self.build("Stop", **fields)
 
     def pre_tool_use(self, tool_name: str = "Bash", **tool_input: object) -> Json:
         """The agent wants to call a tool, with this input: `events.pre_tool_use("Write", file_path=…)`."""
@@ -150,15 +185,11 @@ class Events:
             tool_response={} if response is None else response,
         )
 
-    def __getattr__(self, name: str) -> Any:
-        known = {_snake(event): event for event in FIELDS}
-        if name not in known:
-            raise AttributeError(f"The client has no event {name!r}. It has: {', '.join(sorted(known))}.")
+    if not TYPE_CHECKING:
 
-        def builder(**fields: object) -> Json:
-            return self.build(known[name], **fields)
-
-        return builder
+        def __getattr__(self, name: str) -> None:
+            known = ", ".join(sorted(map(_snake, FIELDS)))
+            raise AttributeError(f"The client has no event {name!r}. It has: {known}.")
 
     def build(self, event_name: str, **fields: object) -> Json:
         """An event by the client's own name for it."""
@@ -195,7 +226,7 @@ def _checked(event_name: str, name: str, value: object) -> object:
         kind = str
         if value is None:
             return value
-    # A boolean is no number in JSON, though it is one in Python.
+    # A boolean is not a number in JSON, though it is one in Python.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise TypeError(f"{name} of {event_name} is {value!r}: the client sends {kind.__name__} there.")
     return value

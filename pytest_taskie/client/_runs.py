@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_taskie.client.script import Request, text_of
+from pytest_taskie.client._request import Request, text_of
 
 Json = Mapping[str, Any]
 FEEDBACK = "Stop hook feedback:\n"
@@ -21,7 +21,7 @@ class Stop:
     """One run of one Stop hook.
 
     `decision` is what the client made of it ("block" or None), not what the hook printed. Clients before 2.1 do not
-    tell a hook's output: `stdout`, `stderr`, `exit_code` and `outcome` are None there, and parallel hooks are one stop.
+    report a hook's output: `stdout`, `stderr`, `exit_code` and `outcome` are None, and parallel hooks are one stop.
     """
 
     decision: str | None
@@ -33,12 +33,22 @@ class Stop:
 
     @property
     def active(self) -> bool | None:
-        """`stop_hook_active`, as the hook was told."""
+        """`stop_hook_active`, as the hook received it."""
         return None if self.stdin is None else bool(self.stdin.get("stop_hook_active"))
 
 
 @dataclass(frozen=True)
-class Run:
+class Story:
+    """The part of a run that each client tells in its own way."""
+
+    stops: Sequence[Stop]
+    feedback: Sequence[str]
+    system_messages: Sequence[str]
+    result: Json = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Run(Story):
     """One prompt, from the client's start to its end."""
 
     exit_code: int
@@ -48,10 +58,6 @@ class Run:
     timed_out: bool
     requests: Sequence[Request] = field(repr=False)
     events: Sequence[Json] = field(repr=False)
-    stops: Sequence[Stop]
-    feedback: Sequence[str]
-    system_messages: Sequence[str]
-    result: Json = field(repr=False)
     transcript: Sequence[Json] = field(repr=False)
 
     @property
@@ -70,7 +76,7 @@ class Run:
 
 
 def parse_lines(text: str) -> list[Json]:
-    """The JSON objects in lines of text; what is none is somebody's noise."""
+    """The JSON objects among the lines of a text; other lines do not count."""
     found: list[Json] = []
     # Not splitlines(): a line separator inside a JSON string is legal there.
     for line in text.split("\n"):
@@ -91,17 +97,13 @@ def feedback_text(event: Json) -> str | None:
     return text if text.startswith(FEEDBACK) else None
 
 
-def is_spy(event: Json, mark: str) -> bool:
-    return mark in str(event.get("stderr", ""))
-
-
 def read_stops(events: Sequence[Json], inputs: Sequence[Json], mark: str) -> list[Stop]:
     """The stops in the order in which they happened; `inputs` are the recorded stdins, one for each stop."""
     if not any(event.get("subtype") == "hook_response" for event in events):
         return _stops_without_reports(events, inputs)
     found: list[Stop] = []
     for number, (reports, said) in enumerate(_grouped(events)):
-        real = [report for report in reports if not is_spy(report, mark)]
+        real = [report for report in reports if mark not in str(report.get("stderr", ""))]
         stdin = inputs[number] if number < len(inputs) else None
         for report in real:
             blocks = bool(said) and (len(real) == 1 or _said_by(report, said))

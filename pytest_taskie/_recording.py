@@ -1,4 +1,4 @@
-"""Under a check of ours that runs pytest: tell it how the tests went, on which tree. Knows reports, no gate."""
+"""For a check of ours that runs pytest: write down how the tests went, on which tree. Knows reports, not gates."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Recorder:
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         self._ended["passed"] -= self._ended["failed"]
-        told = {
+        record = {
             "tree": self._tree,
             "root": self._root,
             "exit_code": int(exitstatus),
@@ -81,7 +81,7 @@ class Recorder:
         try:
             fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666)
             try:
-                os.write(fd, json.dumps(told).encode() + b"\n")
+                os.write(fd, json.dumps(record).encode() + b"\n")
             finally:
                 os.close(fd)
         except OSError:

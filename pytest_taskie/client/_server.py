@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, Union
 
-from pytest_taskie.client.script import (
+from pytest_taskie.client._request import Request
+from pytest_taskie.client._script import (
     ApiError,
     Block,
     Delay,
     Repeat,
-    Request,
     Script,
     Structured,
     ToolCall,
@@ -34,7 +34,7 @@ POLL = 0.05
 
 
 @dataclass(frozen=True)
-class Reply:
+class HttpReply:
     """One HTTP answer."""
 
     status: int
@@ -42,16 +42,16 @@ class Reply:
     content: bytes
 
 
-Dialect = Callable[[Request, "list[Union[str, ToolCall]]", int], Reply]
+Dialect = Callable[[Request, "list[Union[str, ToolCall]]", int], HttpReply]
 
 
-def json_reply(status: int, value: Any) -> Reply:
-    return Reply(status, "application/json", json.dumps(value).encode())
+def json_reply(status: int, value: Any) -> HttpReply:
+    return HttpReply(status, "application/json", json.dumps(value).encode())
 
 
-def events_reply(events: list[tuple[str, Mapping[str, Any]]]) -> Reply:
+def events_reply(events: list[tuple[str, Mapping[str, Any]]]) -> HttpReply:
     lines = (f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n" for name, data in events)
-    return Reply(200, "text/event-stream; charset=utf-8", "".join(lines).encode())
+    return HttpReply(200, "text/event-stream; charset=utf-8", "".join(lines).encode())
 
 
 class ScriptedServer:
@@ -81,7 +81,7 @@ class ScriptedServer:
             http.server_close()
             thread.join()
 
-    def reply(self, path: str, headers: Mapping[str, str], content: bytes) -> Reply:
+    def reply(self, path: str, headers: Mapping[str, str], content: bytes) -> HttpReply:
         """What the script says to one POST."""
         plain = path.partition("?")[0]
         if plain.endswith("/count_tokens"):
@@ -91,7 +91,7 @@ class ScriptedServer:
             return json_reply(404, error_body("not_found_error", f"nothing is scripted for {plain}"))
         body = json.loads(content)
         if not isinstance(body, dict):
-            return json_reply(400, error_body("invalid_request_error", "the body is no JSON object"))
+            return json_reply(400, error_body("invalid_request_error", "the body is not a JSON object"))
         request = Request(plain, headers, body)
         turn = self.script.answer(request)
         with self._lock:
@@ -99,21 +99,18 @@ class ScriptedServer:
             number = self._asked
         return self._render(turn, request, dialect, number)
 
-    def _render(self, turn: Turn, request: Request, dialect: Dialect, number: int) -> Reply:
-        if isinstance(turn, Delay):
-            self.closing.wait(turn.seconds)
-            return self._render(turn.turn, request, dialect, number)
-        if isinstance(turn, Repeat):
-            return self._render(turn.turn, request, dialect, number)
+    def _render(self, turn: Turn, request: Request, dialect: Dialect, number: int) -> HttpReply:
+        while isinstance(turn, (Delay, Repeat)) or callable(turn):
+            if isinstance(turn, Delay):
+                self.closing.wait(turn.seconds)
+            turn = turn(request) if callable(turn) else turn.turn
         if isinstance(turn, ApiError):
             return json_reply(turn.status, error_body(turn.kind, turn.message))
-        if callable(turn):
-            return self._render(turn(request), request, dialect, number)
         return dialect(request, [_concrete(block, request) for block in blocks_of(turn)], number)
 
 
-def messages_reply(request: Request, blocks: list[str | ToolCall], number: int) -> Reply:
-    """An answer as the Messages API gives it: a stream, or one object for a client that asked for no stream."""
+def messages_reply(request: Request, blocks: list[str | ToolCall], number: int) -> HttpReply:
+    """An answer as the Messages API gives it: a stream, or one object for a client that did not ask for a stream."""
     content = [_content(block, f"toolu_{number:06d}_{at}") for at, block in enumerate(blocks)]
     usage = {"input_tokens": 1, "output_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
     calls = any(isinstance(block, ToolCall) for block in blocks)
@@ -195,7 +192,7 @@ class _Http(ThreadingHTTPServer):
                 connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # A client that goes away in the middle of an answer is no mistake of the test.
+        # A client may go away in the middle of an answer: that is not the test's mistake.
         self._open.discard(request)
 
 
@@ -217,9 +214,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(json_reply(404, error_body("not_found_error", f"nothing is scripted for {self.path}")))
 
     def do_HEAD(self) -> None:
-        self._send(Reply(200, "text/plain", b""))
+        self._send(HttpReply(200, "text/plain", b""))
 
-    def _send(self, reply: Reply) -> None:
+    def _send(self, reply: HttpReply) -> None:
         with contextlib.suppress(ConnectionError):
             self.send_response(reply.status)
             self.send_header("content-type", reply.content_type)

@@ -36,7 +36,7 @@ class ClientMissing(ClientError):
 
 
 class NoSuchVersion(ClientError):
-    """npm knows no such version."""
+    """npm does not have this version."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def parse_wanted(text: str) -> Wanted:
     if os.sep in rest or rest.startswith("~"):
         return Wanted(kind, path=Path(rest).expanduser())
     raise ClientError(
-        f"{text!r} names no client: give a version (2.1.197, codex@0.166.0) or a path with a slash in it (./claude)"
+        f"{text!r} does not name a client: give a version (2.1.197, codex@0.166.0) or a path with a slash (./claude)"
     )
 
 
@@ -160,12 +160,12 @@ def newest(kind: Kind) -> str:
     package = "@anthropic-ai/claude-code" if kind == "claude" else "@openai/codex"
     version = _npm("view", package, "dist-tags.latest").strip().strip('"')
     if not VERSION.fullmatch(version):
-        raise ClientError(f"npm names no latest version of {package}: it said {version!r}")
+        raise ClientError(f"npm does not know the latest version of {package}: it printed {version!r}")
     return version
 
 
 def packages(kind: Kind, version: str) -> list[str]:
-    """What to try, in order: the platform's package (a binary, which asks for no Node), then the script."""
+    """What to try, in order: the platform's package (a binary, which does not need Node), then the script."""
     system = {"linux": "linux", "darwin": "darwin"}.get(sys.platform, sys.platform)
     machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(
         platform.machine().lower(), platform.machine().lower()
@@ -199,7 +199,7 @@ def _program(kind: Kind, work: Path, package: str) -> Path:
         at = modules / package.rpartition("@")[0]
         found = [path for path in (at / "claude", at / "cli.js") if path.is_file()]
     if not found:
-        raise ClientError(f"{package} was installed, but holds no program that is known here")
+        raise ClientError(f"{package} was installed, but no known program is in it")
     return found[0]
 
 
@@ -227,6 +227,20 @@ def _npm(*args: str) -> str:
 
 
 def _run_npm(argv: Sequence[str]) -> str:
+    try:
+        code, out, err = run_group(argv, INSTALL_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        raise ClientError(f"npm did not finish within {INSTALL_TIMEOUT:g} seconds") from None
+    if code == 0:
+        return out
+    lines = [line for line in err[:2000].splitlines() if line.strip()] or ["nothing"]
+    if re.search(r"\b(ETARGET|E404|EBADPLATFORM|No matching version)\b", err):
+        raise NoSuchVersion(lines[min(1, len(lines) - 1)])
+    raise ClientError(f"npm failed with exit code {code}; it printed:\n" + "\n".join(lines))
+
+
+def run_group(argv: Sequence[str], timeout: float, cwd: Path | None = None) -> tuple[int, str, str]:
+    """Run a command to its end: its exit code and output. On a timeout or an interrupt, end its whole process group."""
     process = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
@@ -236,26 +250,20 @@ def _run_npm(argv: Sequence[str]) -> str:
         encoding="utf-8",
         errors="replace",
         start_new_session=True,
+        cwd=cwd,
     )
     try:
-        out, err = process.communicate(timeout=INSTALL_TIMEOUT)
-    except BaseException as error:
+        out, err = process.communicate(timeout=timeout)
+    except BaseException:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            raise ClientError(f"npm did not finish within {INSTALL_TIMEOUT:g} seconds") from None
         raise
-    if process.returncode == 0:
-        return out
-    said = "\n".join(line for line in err.splitlines() if line.strip())[:2000] or "nothing"
-    if re.search(r"\b(ETARGET|E404|EBADPLATFORM|No matching version)\b", err):
-        raise NoSuchVersion(said.splitlines()[-1] if "\n" not in said else said.splitlines()[1])
-    raise ClientError(f"npm failed with exit code {process.returncode}; it said:\n{said}")
+    return process.returncode, out, err
 
 
 def _load(kind: Kind, folder: Path) -> Installation:
-    again = f"`taskie client install --force {Wanted(kind, folder.name).spelled}` makes it anew"
+    again = f"`taskie client install --force {Wanted(kind, folder.name).spelled}` installs it again"
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         program = folder / str(manifest["program"])
@@ -272,7 +280,7 @@ def _at_path(kind: Kind, path: Path) -> Installation:
 
 def _command(program: Path, otherwise: str) -> tuple[str, ...]:
     if not program.is_file():
-        raise ClientError(f"{program} is no program; {otherwise}")
+        raise ClientError(f"{program} is not a program; {otherwise}")
     if program.suffix in (".js", ".mjs", ".cjs"):
         node = shutil.which("node")
         if node is None:
@@ -290,5 +298,5 @@ def _missing(wanted: Wanted) -> ClientMissing:
 
 def _unreadable(folder: Path, error: OSError) -> ClientError:
     return ClientError(
-        f"the cache {folder} cannot be used ({error.strerror}); repair it, or set XDG_CACHE_HOME to another folder"
+        f"the cache {folder} cannot be used ({error.strerror}); fix that, or set XDG_CACHE_HOME to another folder"
     )

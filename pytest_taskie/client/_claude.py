@@ -1,0 +1,114 @@
+"""Claude Code in a test. Knows the client's arguments, settings and variables."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_taskie._processes import Finished
+from pytest_taskie.client._request import Request
+from pytest_taskie.client._runs import Json, Run, Story, feedback_text, read_stops, system_messages
+from pytest_taskie.client._scripted import SPY_MARK, TIMEOUT, Environment, Hooks, ScriptedClient, Where, hook_groups
+from pytest_taskie.client._server import MESSAGES
+
+REPORTS = "--include-hook-events"
+# Every tool that a script may want, in all versions: the client ignores names it does not know. More than
+# this (--dangerously-skip-permissions) a test asks for itself.
+ALLOWED_TOOLS = (
+    "Agent,Bash,Edit,Glob,Grep,MultiEdit,NotebookEdit,Read,Skill,SlashCommand,Task,TodoWrite,WebFetch,WebSearch,Write"
+)
+
+
+class ClaudeClient(ScriptedClient):
+    """One real Claude Code. `agent` says what its model will say; `prompt` runs it."""
+
+    dialects = MESSAGES
+    # Clients that do not know an option end at once, before any request; learnt once for each program.
+    _without_reports: set[tuple[str, ...]] = set()  # noqa: RUF012 - shared on purpose
+
+    def __init__(
+        self,
+        *,
+        plugin: Where | Sequence[Where] | None = None,
+        hooks: Hooks | None = None,
+        settings: Mapping[str, Any] | None = None,
+        args: Sequence[str] = (),
+        env: Environment | None = None,
+        tools: str | None = ALLOWED_TOOLS,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        super().__init__(hooks, args, env, timeout)
+        self._plugins = [plugin] if isinstance(plugin, (str, os.PathLike)) else list(plugin or ())
+        self._settings = {**(settings or {})}
+        self._written: Mapping[str, Sequence[Any]] = {}
+        self._tools = tools
+
+    def prompt(
+        self,
+        text: str,
+        *,
+        args: Sequence[str] = (),
+        env: Environment | None = None,
+        cwd: Where | None = None,
+        resume: bool = False,
+        timeout: float | None = None,
+    ) -> Run:
+        """Start the client on one prompt and wait for its end. `resume` goes on with the newest conversation."""
+        return self._prompt(text, ["--continue", *args] if resume else args, env, cwd, timeout)
+
+    def _start(
+        self, text: str, args: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None
+    ) -> Finished:
+        fixed = ["-p", "--output-format", "stream-json", "--verbose"]
+        if self._tools:
+            fixed += ["--allowedTools", self._tools]
+        for plugin in self._plugins:
+            fixed += ["--plugin-dir", os.fspath(plugin)]
+        program = self.installation.command
+        if program not in self._without_reports:
+            finished = self._execute([*fixed, REPORTS, *args, "--", text], env, cwd, timeout)
+            if finished.exit_code == 0 or f"unknown option '{REPORTS}'" not in finished.stderr:
+                return finished
+            self._without_reports.add(program)
+        return self._execute([*fixed, *args, "--", text], env, cwd, timeout)
+
+    def _address(self, url: str) -> Environment:
+        return {
+            "ANTHROPIC_BASE_URL": url,
+            "ANTHROPIC_API_KEY": "dummy",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+
+    def _write_hooks(self, home: Path, records: Path) -> None:
+        """The hooks go into the user's settings: a client that a hook starts inherits them there, as it would.
+
+        What else is there stays: a command of the client may have installed a plugin meanwhile.
+        """
+        path = home / ".claude" / "settings.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        ours = hook_groups(self._hooks, records, self._settings.get("hooks", {}))
+        theirs = found.get("hooks", {})
+        hooks = {
+            event: [*(g for g in theirs.get(event, ()) if g not in self._written.get(event, ())), *ours.get(event, ())]
+            for event in {**theirs, **ours}
+        }
+        path.write_text(json.dumps({**found, **self._settings, "hooks": hooks}), encoding="utf-8")
+        self._written = ours
+
+    def _transcripts(self, home: Path, session: str) -> Iterable[Path]:
+        return (home / ".claude" / "projects").glob(f"*/{session}.jsonl")
+
+    def _read(
+        self, events: Sequence[Json], requests: Sequence[Request], stdins: Sequence[Json], transcript: Sequence[Json]
+    ) -> Story:
+        return Story(
+            stops=tuple(read_stops(events, stdins, SPY_MARK)),
+            feedback=tuple(text for text in map(feedback_text, events) if text is not None),
+            system_messages=tuple(system_messages(transcript, events)),
+            result=next((e for e in reversed(events) if e.get("type") == "result"), {}),
+        )

@@ -1,0 +1,116 @@
+"""The fixtures `claude_client` and `codex_client`, and the options that choose a client.
+
+Importing this costs nothing but pytest: servers and processes are imported when a test asks for a client.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_taskie.client._claude import ClaudeClient
+    from pytest_taskie.client._codex import CodexClient
+    from pytest_taskie.client._installation import Installation, Kind, Wanted
+    from pytest_taskie.client._scripted import ScriptedClient
+
+    C = TypeVar("C", bound=ScriptedClient)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("taskie")
+    group.addoption(
+        "--taskie-client",
+        action="append",
+        metavar="PATH|VERSION",
+        help="the real client to test in: a version in the cache (2.1.197, codex@0.166.0) or a program's path "
+        "(codex=/a/program). The variable TASKIE_CLIENT does the same. Default: the newest in the cache.",
+    )
+    group.addoption(
+        "--taskie-require-client",
+        action="store_true",
+        help="fail, rather than skip, a test whose real client is not installed.",
+    )
+    group.addoption(
+        "--taskie-client-network",
+        action="store_true",
+        help="run the real client with this machine's network where it cannot have one of its own.",
+    )
+
+
+def wanted(kind: Kind, config: pytest.Config) -> Wanted:
+    """Which client of that kind: the option, then TASKIE_CLIENT, else the newest in the cache."""
+    from pytest_taskie.client._installation import Wanted, parse_wanted
+
+    for source in (config.getoption("--taskie-client") or [], shlex.split(os.environ.get("TASKIE_CLIENT", ""))):
+        chosen = [found for found in map(parse_wanted, source) if found.kind == kind]
+        if chosen:
+            return chosen[-1]
+    return Wanted(kind)
+
+
+def installation(kind: Kind, config: pytest.Config) -> Installation:
+    """The client, or the reason why this test is skipped, or (with --taskie-require-client) fails."""
+    from pytest_taskie.client._installation import ClientError, ClientMissing, find
+
+    try:
+        return find(wanted(kind, config))
+    except ClientMissing as error:
+        if config.getoption("--taskie-require-client"):
+            pytest.fail(f"{error} (--taskie-require-client is given)", pytrace=False)
+        pytest.skip(str(error))
+    except ClientError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+def check_isolation(config: pytest.Config) -> bool:
+    """Whether clients run with this machine's network; fails where they would have to and the option is not given."""
+    from pytest_taskie.client._isolation import CannotIsolate, probe
+
+    if config.getoption("--taskie-client-network"):
+        return True
+    try:
+        probe()
+    except CannotIsolate as error:
+        pytest.fail(str(error), pytrace=False)
+    return False
+
+
+def clients(kind: Kind, client: type[C], request: pytest.FixtureRequest) -> Iterator[type[C]]:
+    """The class of a client, bound to this test; at the end the test fails for what its script did not foresee."""
+    from pytest_taskie.client._scripted import Bench
+
+    bench = Bench(
+        installation(kind, request.config),
+        request.getfixturevalue("_taskie_project"),
+        request.getfixturevalue("tmp_path_factory").mktemp(f"{kind}-client"),
+        network=check_isolation(request.config),
+    )
+    yield type(client.__name__, (client,), {"_bench": bench})
+    complaints = [complaint for made in bench.clients for complaint in made.complaints()]
+    if complaints:
+        listed = "\n".join(f"- {complaint}" for complaint in complaints)
+        pytest.fail(
+            f"the script and the client did not agree (see docs/real-client.md, 'When the script is wrong'):\n{listed}",
+            pytrace=False,
+        )
+
+
+@pytest.fixture
+def claude_client(request: pytest.FixtureRequest) -> Iterator[type[ClaudeClient]]:
+    """A real Claude Code with a scripted model and no network: `claude_client(plugin=ROOT)`, docs/real-client.md."""
+    from pytest_taskie.client import ClaudeClient
+
+    yield from clients("claude", ClaudeClient, request)
+
+
+@pytest.fixture
+def codex_client(request: pytest.FixtureRequest) -> Iterator[type[CodexClient]]:
+    """A real Codex with a scripted model and no network: `codex_client(hooks={"Stop": COMMAND})`."""
+    from pytest_taskie.client import CodexClient
+
+    yield from clients("codex", CodexClient, request)

@@ -1,0 +1,220 @@
+"""A real client in a test: a script for its model, a home of its own, and one run for each prompt.
+
+Knows what all clients have in common. Each one's arguments, settings and events are in a module of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, Union
+
+from pytest_taskie._processes import Finished
+from pytest_taskie.client import _isolation as isolation
+from pytest_taskie.client._installation import Installation
+from pytest_taskie.client._request import Request
+from pytest_taskie.client._runs import Json, Run, Story, parse_lines
+from pytest_taskie.client._script import Script, Turn, When
+from pytest_taskie.client._server import Dialect, ScriptedServer
+
+Where = Union[str, "os.PathLike[str]"]
+HookCommand = Union[str, Mapping[str, Any]]
+Hooks = Mapping[str, Union[HookCommand, Sequence[HookCommand]]]
+Environment = Mapping[str, str]
+TIMEOUT = 60.0
+SPY_MARK = "taskie-spy-recorded"
+
+
+class Workspace(Protocol):
+    """The part of the `project` fixture that a client needs."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def env(self) -> Environment: ...
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all clients of one test share: the program, the project, and whether they may use the machine's network."""
+
+    installation: Installation
+    project: Workspace
+    scratch: Path
+    network: bool = False
+    clients: list[ScriptedClient] = field(default_factory=list)
+
+
+class ScriptedClient:
+    """What every client has: a script for its model, prompts, and complaints about the script at the end."""
+
+    dialects: Mapping[str, Dialect] = {}
+    # The fixture makes a subclass that has one, so that its value is typed like the class that it stands for.
+    _bench: Bench | None = None
+    # The field of the client's events that names its session.
+    _session = "session_id"
+
+    def __init__(self, hooks: Hooks | None, args: Sequence[str], env: Environment | None, timeout: float) -> None:
+        bench = self._bench
+        if bench is None:
+            raise TypeError(f"{type(self).__name__} needs a project and a program: take it from its fixture")
+        self.installation = bench.installation
+        self.project = bench.project
+        self.timeout = timeout
+        self.runs: list[Run] = []
+        self._hooks = hooks or {}
+        self._args = list(args)
+        self._env = dict(env or {})
+        self._scratch = bench.scratch / str(len(bench.clients))
+        self._network = bench.network
+        self._script = Script()
+        self._failures: list[str] = []
+        bench.clients.append(self)
+
+    @property
+    def version(self) -> str | None:
+        """The installed version; None for a client that was given by its path."""
+        return self.installation.version
+
+    @property
+    def requests(self) -> list[Request]:
+        """Every request so far, of all runs and of whatever a hook has started."""
+        return list(self._script.requests)
+
+    def agent(self, *turns: Turn, when: When = None, toolless: bool = False) -> None:
+        """Script a conversation: each request takes the next turn.
+
+        Without `when` it is the agent that `prompt` talks to. With it, every conversation whose first prompt contains
+        the text (or matches the pattern): a reviewer, a subagent. `toolless` takes conversations that have no tools,
+        which are otherwise the client's own and answered silently.
+        """
+        self._script.add(turns, when, toolless=toolless)
+
+    def command(
+        self,
+        *arguments: str,
+        env: Environment | None = None,
+        cwd: Where | None = None,
+        stdin: bytes = b"",
+        timeout: float | None = None,
+    ) -> Finished:
+        """Run the program with exactly these arguments, isolated and scripted like a prompt: `plugin validate .`."""
+        return self._execute(arguments, self._environment(env), cwd, timeout, stdin)
+
+    def complaints(self) -> list[str]:
+        """Why this test must fail although it passed: unscripted requests, turns that nobody fetched."""
+        return [*self._failures, *self._script.complaints()]
+
+    def _prompt(
+        self, text: str, args: Sequence[str], env: Environment | None, cwd: Where | None, timeout: float | None
+    ) -> Run:
+        """One prompt from start to end. The methods below say what is different in each client."""
+        records = self._scratch / f"stops-{len(self.runs)}"
+        records.mkdir(parents=True)
+        environment = self._environment(env)
+        home = Path(environment["HOME"])
+        self._write_hooks(home, records)
+        before = len(self._script.requests)
+        finished = self._start(text, [*self._args, *args], environment, cwd, timeout)
+        requests = tuple(self._script.requests[before:])
+        events = parse_lines(finished.stdout)
+        session = next((str(e[self._session]) for e in events if e.get(self._session)), "")
+        transcript = _entries(self._transcripts(home, session) if session else ())
+        stdins = _entries(sorted(records.iterdir(), key=lambda file: file.stat().st_mtime_ns))
+        # A client that a hook starts has the spy too: its session is another.
+        stdins = [entry for entry in stdins if entry.get("session_id") == session]
+        story = self._read(events, requests, stdins, transcript)
+        run = Run(**vars(finished), **vars(story), requests=requests, events=events, transcript=transcript)
+        self.runs.append(run)
+        return run
+
+    def _write_hooks(self, home: Path, records: Path) -> None:
+        """Put the hooks, and the spy that records into this folder, where the client looks for them."""
+        raise NotImplementedError
+
+    def _start(
+        self, text: str, args: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None
+    ) -> Finished:
+        """Run the program on a prompt."""
+        raise NotImplementedError
+
+    def _transcripts(self, home: Path, session: str) -> Iterable[Path]:
+        """The files in which the client keeps a session."""
+        raise NotImplementedError
+
+    def _read(
+        self, events: Sequence[Json], requests: Sequence[Request], stdins: Sequence[Json], transcript: Sequence[Json]
+    ) -> Story:
+        """What happened, as this client tells it."""
+        raise NotImplementedError
+
+    def _address(self, url: str) -> Environment:
+        """The variables that lead the client to its model."""
+        raise NotImplementedError
+
+    def _prepare(self, url: str, env: Environment) -> None:
+        """Write what the client must find before it starts."""
+
+    def _execute(
+        self, arguments: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None, stdin: bytes = b""
+    ) -> Finished:
+        server = ScriptedServer(self._script, self.dialects)
+        where = self.project.path if cwd is None else Path(cwd)
+        limit = self.timeout if timeout is None else timeout
+
+        def program(url: str) -> isolation.Program:
+            self._prepare(url, env)
+            return isolation.Program([*self.installation.command, *arguments], {**env, **self._address(url)}, where)
+
+        finished = isolation.run(program, timeout=limit, serve=server.serve, stdin=stdin, network=self._network)
+        self._failures += server.failures
+        if finished.timed_out:
+            self._failures.append(
+                f"{self.installation.name} did not end within {limit:g} seconds and was killed; "
+                f"the end of its stderr: {finished.stderr[-2000:]!r}"
+            )
+        return finished
+
+    def _environment(self, more: Environment | None = None) -> dict[str, str]:
+        env = dict(self.project.env)
+        # It is one: nothing but the script can be reached. As root a reviewer that skips permissions refuses to start
+        # without it; a test that wants to see that gives an empty one.
+        env.pop("IS_SANDBOX", None)
+        if os.geteuid() == 0:
+            env["IS_SANDBOX"] = "1"
+        # At the end: a fake on PATH comes first, so an agent can be real and its reviewer a fake.
+        env["PATH"] = os.pathsep.join(part for part in (env.get("PATH"), str(self._on_path())) if part)
+        return {**env, **self._env, **(more or {})}
+
+    def _on_path(self) -> Path:
+        """A folder with this client under its plain name, for hooks that start one themselves."""
+        folder = self._scratch / "bin"
+        program = folder / self.installation.kind
+        if not program.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            program.write_text(f'#!/bin/sh\nexec {shlex.join(self.installation.command)} "$@"\n', encoding="utf-8")
+            program.chmod(0o755)
+        return folder
+
+
+def hook_groups(
+    hooks: Hooks, records: Path, given: Mapping[str, Sequence[Any]] | None = None
+) -> dict[str, list[Mapping[str, Any]]]:
+    """Hooks as a settings file has them: those given in that form, the plain commands, and the spy.
+
+    The spy is a Stop hook that keeps the event: the client reports a hook's output, but not its input.
+    """
+    spy = f"cat > {shlex.quote(str(records))}/$$; echo {SPY_MARK} >&2"
+    groups: dict[str, list[Mapping[str, Any]]] = {event: list(of) for event, of in (given or {}).items()}
+    for event, commands in [*hooks.items(), ("Stop", spy)]:
+        listed = [commands] if isinstance(commands, (str, Mapping)) else commands
+        entries = [{"command": command} if isinstance(command, str) else command for command in listed]
+        groups.setdefault(event, []).append({"hooks": [{"type": "command", **entry} for entry in entries]})
+    return groups
+
+
+def _entries(files: Iterable[Path]) -> list[Json]:
+    return [entry for file in files for entry in parse_lines(file.read_text(encoding="utf-8", errors="replace"))]

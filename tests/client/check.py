@@ -1,0 +1,139 @@
+"""`taskie client check`: run the contract suite in several versions of Claude Code, and print what differs."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from pytest_taskie.client._installation import (
+    ClientError,
+    Installation,
+    find,
+    installed,
+    parse_wanted,
+    run_group,
+)
+
+SUITE = Path(__file__).resolve().parent
+# The files whose tests are rows of the contract; the others test the fixtures and Taskie itself.
+CONTRACT = ("stop_output", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins")
+CHECK_TIMEOUT = 1800.0
+ROW = "contract: "
+
+
+@dataclass(frozen=True)
+class Report:
+    """One version's run of the contract suite."""
+
+    version: str
+    passed: int
+    failed: tuple[str, ...]
+    skipped: int
+    rows: dict[str, str]
+
+
+def main(argv: Sequence[str]) -> int:
+    """0 if every version behaves as the suite expects of it, else 1."""
+    parser = argparse.ArgumentParser(
+        prog="taskie client check",
+        description="Run the contract suite (tests/client of Taskie's repository) in each version of Claude Code and "
+        "print what differs. 0: every version behaves as the suite expects of it.",
+    )
+    parser.add_argument("versions", nargs="*", metavar="VERSION", help="default: all that are installed")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as a page of documentation, too")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
+    arguments = parser.parse_args(argv)
+    wanted = [parse_wanted(text) for text in arguments.versions]
+    if any(one.kind != "claude" for one in wanted):
+        raise ClientError("the contract suite is about Claude Code; Codex has tests/client/test_codex.py")
+    clients = [find(one) for one in wanted] or installed("claude")
+    if not clients:
+        raise ClientError("no version is installed; `taskie client install` fetches the newest with npm")
+    reports = [_report(client, arguments.jobs) for client in clients]
+    table = _markdown(reports)
+    print(table, end="")
+    if arguments.markdown:
+        arguments.markdown.write_text(_page(table), encoding="utf-8")
+    return int(any(report.failed for report in reports))
+
+
+def _report(client: Installation, jobs: int) -> Report:
+    version = client.version or client.command[-1]
+    with tempfile.TemporaryDirectory() as folder:
+        xml = Path(folder) / "report.xml"
+        files = [str(SUITE / f"test_{name}.py") for name in CONTRACT]
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "client", *files]
+        command += ["--taskie-require-client", f"--taskie-client={version}", f"--junitxml={xml}"]
+        command += ["-n", str(jobs)] if jobs > 1 and importlib.util.find_spec("xdist") else []
+        print(f"{client.name} …", end=" ", file=sys.stderr, flush=True)
+        try:
+            _, out, err = run_group(command, CHECK_TIMEOUT, cwd=SUITE.parents[1])
+            output = out + err
+        except subprocess.TimeoutExpired:
+            output = f"no end within {CHECK_TIMEOUT:g} seconds"
+        if not xml.is_file():
+            raise ClientError(f"the contract suite did not run in {client.name}:\n{output[-3000:]}")
+        report = _read(version, xml)
+    print(f"{report.passed} passed, {len(report.failed)} failed, {report.skipped} skipped", file=sys.stderr)
+    for name in report.failed:
+        print(f"  {name}", file=sys.stderr)
+    return report
+
+
+def _read(version: str, xml: Path) -> Report:
+    passed, skipped, failed = 0, 0, []
+    rows: dict[str, str] = {}
+    for case in ElementTree.parse(xml).iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed.append(str(case.get("name")))
+        elif case.find("skipped") is not None:
+            skipped += 1
+        else:
+            passed += 1
+        for row in case.iter("property"):
+            name = str(row.get("name"))
+            if name.startswith(ROW):
+                rows[name[len(ROW) :]] = str(row.get("value"))
+    return Report(version, passed, tuple(failed), skipped, rows)
+
+
+def _markdown(reports: Sequence[Report]) -> str:
+    names = sorted({name for report in reports for name in report.rows})
+    values = {name: [report.rows.get(name, "-") for report in reports] for name in names}
+    differing = [name for name in names if len(set(values[name])) > 1]
+    versions = [report.version for report in reports]
+    counts = [["passed", *(str(r.passed) for r in reports)], ["failed", *(str(len(r.failed)) for r in reports)]]
+    counts.append(["does not apply", *(str(r.skipped) for r in reports)])
+    lines = [*_table(["contract suite", *versions], counts), ""]
+    if len(reports) > 1:
+        rows = [[name, *values[name]] for name in differing]
+        lines += [*_table(["what differs", *versions], rows), ""] if rows else ["No row differs.", ""]
+    lines.append(f"{len(names) - len(differing)} rows are the same in all of them." if len(reports) > 1 else "")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+    return [line(head), line("---" for _ in head), *(line(row) for row in rows)]
+
+
+def _page(table: str) -> str:
+    return (
+        "# What differs between versions of Claude Code\n\n"
+        "Measured, not read: `taskie client check --markdown docs/client-versions.md` ran the contract suite in each "
+        "of these clients and wrote this page. A dash: the version was not asked, since it has no such thing. For a "
+        "Stop hook's output the words mean: *allowed*, the turn ends; *blocked*, the model is told the reason and goes "
+        "on; *continued*, it goes on without an error notice; *stopped*, the turn ends by the hook's wish. Other "
+        "events' outputs have the event's name before them: *allowed*, it goes its way; *blocked*, the tool call or "
+        "the prompt does not, or the model is told the reason; *asked*, it is left to the user.\n\n" + table
+    )
