@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import argparse
+import functools
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 import pytest
 
+from autopilot.inner import Inner
 from autopilot.runs import Runs
+from autopilot.templates import Templates
 from pytest_taskie import Events, HookResult, Project, RunHook
 from taskie import cli
-from taskie.autopilot import blueprint
+from taskie.autopilot import blueprint, committing, tool_use
 from taskie.project import plugin_root
 
 ROOT = Path(plugin_root())
 TASKIE = [sys.executable, str(ROOT / "bin" / "taskie"), "autopilot"]
 SPEC = "ai/features/FTR-1.md"
+PAUSE = committing.PAUSE  # which the tests do without, but for one
 # What leads from the beginning of a task to each step.
 PATH: dict[str, dict[str, Any]] = {
     "coder": {"files_changed": ["src/app.py"]},
@@ -41,8 +47,16 @@ def note_on(name: str) -> str:
     return f"{name} could not be parsed by Python {version}, so its except clauses were not checked"
 
 
+@functools.cache
+def _parser_for(word: str, build: Callable[[Sequence[str]], argparse.ArgumentParser]) -> argparse.ArgumentParser:
+    """argparse takes longer to build it than most commands take, and it is the same for all of an engine's."""
+    return build([word])
+
+
 class Autopilot:
     """The loop of one project."""
+
+    _begun: ClassVar[dict[tuple[object, ...], list[bytes | None]]] = {}
 
     def __init__(self, project: Project, run_hook: RunHook, events: Events) -> None:
         self.project = project
@@ -64,6 +78,7 @@ class Autopilot:
             with (
                 patch.dict(os.environ, {**self.project.env, **(env or {})}, clear=True),
                 patch.object(sys, "stdin", given),
+                patch.object(cli, "_parser", lambda words, build=cli._parser: _parser_for(words[0], build)),
                 redirect_stdout(out),
                 redirect_stderr(err),
             ):
@@ -81,10 +96,21 @@ class Autopilot:
         return done.stdout
 
     def begin(self, *names: str) -> None:
-        """A state and a plan with these tasks."""
-        self.do("init", "FTR-1", SPEC)
-        tasks = [{"id": number, "name": name} for number, name in enumerate(names or ("first",), 1)]
-        self.do("plan", json.dumps(tasks))
+        """A state and a plan with these tasks. Both commands write the same wherever they find the same."""
+        key = (names, self._head(), *self.bytes())
+        if key not in self._begun:
+            self.do("init", "FTR-1", SPEC)
+            tasks = [{"id": number, "name": name} for number, name in enumerate(names or ("first",), 1)]
+            self.do("plan", json.dumps(tasks))
+            self._begun[key] = self.bytes()
+        for path, content in zip((self.path, self.spec), self._begun[key]):
+            if content is not None:
+                path.write_bytes(content)
+
+    def _head(self) -> str:
+        """Where HEAD is."""
+        head = (self.root / ".git" / "HEAD").read_text()
+        return (self.root / ".git" / head[5:].strip()).read_text() if head.startswith("ref: ") else head
 
     def advance(self, step: str, result: str | None = None, **more: Any) -> dict[str, Any]:
         """Report a step; what comes next."""
@@ -153,16 +179,46 @@ class Autopilot:
         )
         return self._run_hook(event, command=[ROOT / "hooks" / "stop-hook.sh", "--pre-tool-use"], cwd=cwd, **options)
 
+    def objection(self, name: str, path: object, cwd: Path | None = None, project_dir: Path | None = None) -> str:
+        """Why the same hook would deny it, judged without its process; empty if it would not."""
+        event = {"tool_name": name, "tool_input": {"file_path": str(path)}, "cwd": str(cwd or self.root)}
+        env = {**self.project.env, "CLAUDE_PROJECT_DIR": str(project_dir or self.root)}
+        return tool_use.objection(event, env) or ""
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing waits for the disk, since no test takes the power away, nor for somebody to remove a lock."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(committing, "PAUSE", 0.0)
+
+
+@pytest.fixture(scope="session")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    return Templates(tmp_path_factory.mktemp("templates"))
+
 
 @pytest.fixture
-def autopilot(project: Project, run_hook: RunHook, events: Events) -> Autopilot:
+def nothing(project: Project, run_hook: RunHook, events: Events) -> Autopilot:
+    """An empty directory."""
+    return Autopilot(project, run_hook, events)
+
+
+@pytest.fixture
+def autopilot(nothing: Autopilot, templates: Templates) -> Autopilot:
     """A repository with one commit and a spec; no state yet."""
-    found = Autopilot(project, run_hook, events)
-    found.write(SPEC, "# FTR-1\n\n**Status:** queued\n\nA greeting.\n")
-    found.write("src/app.py", "print('hello')\n")
-    project.git("add", "-A")
-    project.git("commit", "-q", "-m", "Begin")
-    return found
+    templates.fill(nothing.root, "autopilot", lambda: _make_repository(nothing))
+    return nothing
+
+
+def _make_repository(autopilot: Autopilot) -> None:
+    autopilot.write(SPEC, "# FTR-1\n\n**Status:** queued\n\nA greeting.\n")
+    autopilot.write("src/app.py", "print('hello')\n")
+    autopilot.project.git("add", "-A")
+    autopilot.project.git("commit", "-q", "-m", "Begin")
+    # Fewer files to copy: no samples of hooks, and one pack.
+    shutil.rmtree(autopilot.root / ".git" / "hooks")
+    autopilot.project.git("repack", "-a", "-d", "-q")
 
 
 REGRESSION = {"test_file": "tests/regression/test_bug.py", "test_code": "def test_bug():\n    pass\n"}
@@ -173,11 +229,16 @@ FUNCTIONAL = "| ID | Check | Setup | Action | Expected |\n|---|---|---|---|---|\
 
 
 @pytest.fixture
-def loop(autopilot: Autopilot) -> Autopilot:
+def loop(nothing: Autopilot, templates: Templates) -> Autopilot:
     """Two tasks, planned; the first has changed its file."""
-    autopilot.begin("first", "second")
-    autopilot.write("src/app.py", "print('hello, please')\n")
-    return autopilot
+
+    def make() -> None:
+        _make_repository(nothing)
+        nothing.begin("first", "second")
+        nothing.write("src/app.py", "print('hello, please')\n")
+
+    templates.fill(nothing.root, "loop", make)
+    return nothing
 
 
 def verification(loop: Autopilot, smoke: str = "", functional: str = "", text: str = "") -> None:
@@ -204,8 +265,14 @@ def fail_in_scope(loop: Autopilot, **debugger: Any) -> None:
 
 
 @pytest.fixture
-def ready(autopilot: Autopilot) -> Autopilot:
+def ready(nothing: Autopilot, templates: Templates) -> Autopilot:
     """At the step `commit`, with a changed and a new file, and the user's own staged and unstaged changes."""
+    templates.fill(nothing.root, "ready", lambda: _make_ready(nothing))
+    return nothing
+
+
+def _make_ready(autopilot: Autopilot) -> None:
+    _make_repository(autopilot)
     for name in ("mine.txt", "theirs.txt"):
         autopilot.write(name, "old\n")
     autopilot.project.git("add", "-A")
@@ -220,7 +287,6 @@ def ready(autopilot: Autopilot) -> Autopilot:
     autopilot.advance("coder", files_changed=["src/app.py", "src/new.py"])
     for step in ("tester", "pre_check_code", "pre_check_blueprint", "spec_reviewer", "code_quality"):
         autopilot.advance(step, **PATH[step])
-    return autopilot
 
 
 @pytest.fixture
@@ -229,6 +295,11 @@ def run(tmp_path: Path) -> Runs:
     runs = Runs(tmp_path / "project")
     runs.write("pytest.ini", "[pytest]\n")
     return runs
+
+
+@pytest.fixture
+def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Inner:
+    return Inner(pytester, monkeypatch)
 
 
 @pytest.fixture

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from pathlib import Path
+
+import pytest
 
 from taskie.autopilot import testing
 from taskie.autopilot.testing import Tested
@@ -40,6 +43,30 @@ class Runs:
 
     def left(self) -> list[str]:
         return sorted(path.name for path in self.logs.iterdir())
+
+
+class Leap:
+    """Time that stands still, but for one leap while a command does `LEAP`: a run as long as a test wants, at once."""
+
+    # A command that nobody looks at ends all the same.
+    LEAP = "touch running; n=0; until [ -e seen ] || [ $n = 2000 ]; do sleep 0.01; n=$((n + 1)); done"
+
+    def __init__(self, directory: Path, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._running = directory / "running"
+        self._seen = directory / "seen"
+        self._seconds = seconds
+        self._now = time.monotonic()
+        self._looks = 0
+        monkeypatch.setattr(time, "monotonic", self)
+
+    def __call__(self) -> float:
+        self._now += 1e-6  # whoever waits for a moment to come must not wait for ever
+        self._looks += self._running.exists()
+        if self._looks == 3:  # not the first: the command may be quicker than whoever notes when it began
+            self._now += self._seconds
+        if self._looks == 6:  # whatever is said of the time has been said
+            self._seen.touch()
+        return self._now
 
 
 def says(tested: Tested, summary: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 from core.living import is_alive
 
 from autopilot.commits import MESSAGE, commit, committed, entries, head, hook
-from autopilot.conftest import PATH, TASKIE, Autopilot
+from autopilot.conftest import PATH, PAUSE, TASKIE, Autopilot
 from taskie.autopilot import committing
 
 
@@ -183,6 +183,21 @@ def test_a_lock_of_somebody_else(ready: Autopilot) -> None:
     assert (ready.root / ".git" / "index.lock").exists()
 
 
+def test_a_lock_that_goes_meanwhile(ready: Autopilot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is what the pause before the second attempt is for."""
+    lock = ready.write(".git/index.lock", "")
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        lock.unlink()
+
+    monkeypatch.setattr(committing, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
+    monkeypatch.setattr(committing, "PAUSE", PAUSE)
+    assert commit(ready)["next"] == "verify_smoke"
+    assert pauses == [1.0]
+
+
 def test_a_commit_of_somebody_else_in_between(ready: Autopilot, monkeypatch: pytest.MonkeyPatch) -> None:
     """It stays: the task's files are staged anew, on top of it."""
     stage = committing._stage
@@ -196,7 +211,6 @@ def test_a_commit_of_somebody_else_in_between(ready: Autopilot, monkeypatch: pyt
         return differs
 
     monkeypatch.setattr(committing, "_stage", staged)
-    monkeypatch.setattr(committing, "PAUSE", 0.0)
     said: list[str] = []
     committing.commit(str(ready.root), MESSAGE, ready.project.env, said.append)
     assert said == ["HEAD has moved meanwhile", "Trying once more."]

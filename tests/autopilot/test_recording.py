@@ -1,4 +1,7 @@
-"""What the plugin tells a command that runs pytest: how many tests ended how, and which failed. Real pytest."""
+"""What the plugin tells a command that runs pytest: how many tests ended how, and which failed.
+
+Real pytest, in this process where that makes no difference, and in its own with pytest-xdist.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from typing import Any
 
 import pytest
 from core.patience import once_more
+
+from autopilot.inner import Inner
 
 ROOT = Path(__file__).parents[2]
 TESTS = """
@@ -54,11 +59,17 @@ IDS = ["test_it.py::test_many[2]", "test_it.py::test_setup", "test_it.py::test_t
 class Recorded:
     """Runs pytest in a directory with one file of tests, and reads what was recorded."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, inner: Inner) -> None:
         self.directory = directory
         self.result = directory / "result"
+        self._inner = inner
 
     def __call__(self, *options: str) -> dict[str, Any]:
+        (line,) = self._inner.record(self.directory, *options).splitlines()
+        told: dict[str, Any] = json.loads(line)
+        return told
+
+    def by_a_process(self, *options: str) -> dict[str, Any]:
         env = {**os.environ, "PYTHONPATH": str(ROOT), "TASKIE_TESTS_RESULT": str(self.result)}
         env = {name: value for name, value in env.items() if not name.startswith(("PYTEST", "COV"))}
         argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:randomly", *options]
@@ -80,16 +91,18 @@ class Recorded:
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Recorded:
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    found = Recorded(tmp_path)
+def recorded(tmp_path: Path, inner: Inner) -> Recorded:
+    directory = tmp_path / "project"
+    directory.mkdir()
+    (directory / "pytest.ini").write_text("[pytest]\n")
+    found = Recorded(directory, inner)
     found.write(TESTS)
     return found
 
 
 @pytest.mark.parametrize("options", ["", "-q", "-p no:terminal", "-n 2", "-v --tb=no -rA"])
 def test_the_same_however_it_is_run(recorded: Recorded, options: str) -> None:
-    told = recorded(*options.split())
+    told = (recorded.by_a_process if options in ("", "-n 2") else recorded)(*options.split())
     assert told["counts"] == COUNTS
     assert sorted(told["ids"]) == IDS
     assert told["exit_code"] == 1
@@ -100,7 +113,7 @@ def test_the_same_however_it_is_run(recorded: Recorded, options: str) -> None:
 def test_a_file_that_cannot_be_collected(recorded: Recorded, options: str) -> None:
     recorded.write("def test_good(): pass\n")
     recorded.write("import nothing_of_that_name\n", "test_other.py")
-    told = recorded(*options.split())
+    told = (recorded.by_a_process if options else recorded)(*options.split())
     assert told["ids"] == ["test_other.py"]
     assert told["counts"]["errors"] == 1
     assert told["exit_code"] in (1, 2)
@@ -113,7 +126,7 @@ def test_a_module_that_is_skipped(recorded: Recorded) -> None:
 
 def test_a_worker_that_dies(recorded: Recorded) -> None:
     recorded.write("import os\ndef test_fatal(): os._exit(1)\n")
-    told = recorded("-n", "1", "--max-worker-restart=0")
+    told = recorded.by_a_process("-n", "1", "--max-worker-restart=0")
     assert told["ids"] == ["test_it.py::test_fatal"]
     assert told["counts"]["failed"] == 1
 

@@ -148,7 +148,7 @@ def test_2_5_2_it_is_the_last_debuggers_test(loop: Autopilot) -> None:
     fail_in_scope(loop, regression={**REGRESSION, "test_file": "tests/regression/test_first.py"})
     fail_in_scope(loop, regression=REGRESSION)
     loop.advance("tester", "passed")
-    loop.do("regression")
+    loop.do("regression", "--", "true")
     assert [path.name for path in (loop.root / "tests" / "regression").glob("*.py")] == ["test_bug.py"]
 
 
@@ -156,7 +156,7 @@ def test_2_5_3_no_other_file_is_modified(loop: Autopilot) -> None:
     loop.go_to("tester")
     fail_in_scope(loop, regression=REGRESSION)
     loop.advance("tester", "passed")
-    loop.do("regression")
+    loop.do("regression", "--", "true")
     changed = loop.project.git("status", "--porcelain", "--untracked-files=all").splitlines()
     own = (SPEC, "autopilot-state.json", "src/app.py")
     assert [line for line in changed if not line.endswith(own)] == ["?? tests/regression/test_bug.py"]
@@ -180,14 +180,14 @@ def test_2_5_6_the_pre_check_follows(loop: Autopilot) -> None:
     loop.go_to("tester")
     fail_in_scope(loop, regression=REGRESSION)
     loop.advance("tester", "passed")
-    assert json.loads(loop.do("regression"))["next"] == "pre_check_code"
+    assert json.loads(loop.do("regression", "--", "true"))["next"] == "pre_check_code"
 
 
 def test_2_5_7_it_lies_in_its_directory_and_cannot_be_changed(loop: Autopilot) -> None:
     loop.go_to("tester")
     fail_in_scope(loop, regression=REGRESSION)
     loop.advance("tester", "passed")
-    loop.do("regression")
+    loop.do("regression", "--", "true")
     assert loop.tool("Edit", "tests/regression/test_bug.py").blocked
 
 

@@ -1,4 +1,7 @@
-"""`autopilot test` with pytest: its result comes from the plugin's record, or from the text where there is none."""
+"""`autopilot test` with pytest: its result comes from the plugin's record, or from the text where there is none.
+
+A few commands here run pytest. The others bring what it has recorded, or printed, in this very process.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,22 @@ from pathlib import Path
 import pytest
 from core.patience import once_more
 
+from autopilot.inner import Inner
 from autopilot.runs import PYTEST, Runs, says
 from taskie.autopilot import testing
+from taskie.autopilot.testing import Tested
 
 # With the plugin's record
 
 GOOD = "def test_a(): pass\n"
 BAD = "import pytest\n@pytest.mark.parametrize('n', range(3))\ndef test_b(n): assert n == 0\n"
 NOISY = "import warnings\ndef test_c(): warnings.warn('x')\n"
+
+
+def replay(run: Runs, *records: str, then: str = "exit 0", cwd: Path | None = None) -> Tested:
+    """Run a command that records this, run after run of pytest, and goes on with `then`."""
+    run.write("records", "".join(records))
+    return run("/bin/sh", "-c", f'cat {run.root}/records >> "$TASKIE_TESTS_RESULT"; {then}', cwd=cwd)
 
 
 def test_one_test(run: Runs) -> None:
@@ -25,21 +36,32 @@ def test_one_test(run: Runs) -> None:
 
 
 @pytest.mark.parametrize("options", ["-p no:terminal", "-q", "-n 2"])
-def test_the_record_counts_and_not_the_text(run: Runs, options: str) -> None:
+def test_the_record_counts_and_not_the_text(run: Runs, inner: Inner, options: str) -> None:
     run.write("test_it.py", GOOD + NOISY + "print('=== 7 failed in 1.00s ===')\nprint('FAILED a.py::b')\n")
-    script = f"{PYTEST} -s {options}; echo '9 failed in 1.00s'"
-    tested = once_more(lambda: run.sh(script), lambda tested: tested.exit_code == testing.OVERTIME)
+    if options == "-n 2":
+        script = f"{PYTEST} -s {options}; echo '9 failed in 1.00s'"
+        tested = once_more(lambda: run.sh(script), lambda tested: tested.exit_code == testing.OVERTIME)
+    else:
+        record = inner.record(run.root, "-s", *options.split())
+        tested = replay(run, record, then="echo '=== 7 failed in 1.00s ==='; echo 'FAILED a.py::b'")
     says(tested, "PASS: 2 tests passed, 1 warning")
 
 
-@pytest.mark.parametrize("plugin", ["", " -p no:taskie"])
-def test_a_project_within_the_project(run: Runs, plugin: str) -> None:
+WANTED = ("back/tests/test_it.py::test_b[1]", "back/tests/test_it.py::test_b[2]")
+
+
+@pytest.mark.parametrize("of", ["the record", "the text"])
+def test_a_project_within_the_project(run: Runs, inner: Inner, of: str) -> None:
     """Its ids begin at its own root; whether they are in scope is judged from ours."""
     run.write("back/pytest.ini", "[pytest]\n")
     run.write("back/tests/test_it.py", BAD)
-    wanted = ("back/tests/test_it.py::test_b[1]", "back/tests/test_it.py::test_b[2]")
-    assert run(*PYTEST.split(), *plugin.split(), cwd=run.root / "back").failing == wanted
-    assert run(*PYTEST.split(), *plugin.split(), "back").failing == wanted
+    for cwd, *named in ((run.root / "back",), (run.root, "back")):
+        if of == "the record":
+            tested = replay(run, inner.record(cwd, *named), then="exit 1", cwd=cwd)
+        else:
+            run.write("text", inner.run(cwd, "-p", "no:pytest_taskie", *named))
+            tested = run("/bin/sh", "-c", f"cat {run.root}/text; exit 1", cwd=cwd)
+        assert tested.failing == WANTED
 
 
 def test_failures_by_their_ids(run: Runs) -> None:
@@ -51,56 +73,56 @@ def test_failures_by_their_ids(run: Runs) -> None:
     assert testing.lines(tested) == [tested.summary, *tested.failing, f"Full output: {tested.log}"]
 
 
-def test_errors_are_failures(run: Runs) -> None:
+def test_errors_are_failures(run: Runs, inner: Inner) -> None:
     run.write("test_it.py", "import nothing_of_that_name\n")
     run.write("test_other.py", BAD + "@pytest.fixture\ndef f(): 1 / 0\ndef test_f(f): pass\n")
-    tested = run.sh(f"{PYTEST} --continue-on-collection-errors")
+    tested = replay(run, inner.record(run.root, "--continue-on-collection-errors"), then="exit 1")
     says(tested, "FAIL: 4 failure(s)")
     assert set(tested.failing) == {f"test_other.py::test_{n}" for n in ("b[1]", "b[2]", "f")} | {"test_it.py"}
 
 
-def test_several_runs_are_one(run: Runs) -> None:
+def test_several_runs_are_one(run: Runs, inner: Inner) -> None:
     run.write("a/test_a.py", GOOD + NOISY)
     run.write("b/test_b.py", BAD + NOISY)
-    tested = run.sh(f"{PYTEST} b; {PYTEST} b; {PYTEST} a")
+    a, b = inner.record(run.root, "a"), inner.record(run.root, "b")
+    tested = replay(run, b, b, a)
     says(tested, "FAIL: 4 failure(s)")
     assert tested.exit_code == 0
     assert tested.failing == ("b/test_b.py::test_b[1]", "b/test_b.py::test_b[2]")
-    says(run.sh(f"{PYTEST} a; {PYTEST} a"), "PASS: 4 tests passed, 2 warnings")
+    says(replay(run, a, a), "PASS: 4 tests passed, 2 warnings")
 
 
-def test_a_failure_that_the_command_hides(run: Runs) -> None:
+def test_a_failure_that_the_command_hides(run: Runs, inner: Inner) -> None:
     run.write("test_it.py", BAD)
-    tested = run.sh(f"{PYTEST} || true")
+    tested = replay(run, inner.record(run.root), then="false || true")
     says(tested, "FAIL: 2 failure(s)")
     assert (tested.exit_code, tested.passed, len(tested.failing)) == (0, False, 2)
 
 
-def test_an_interruption_that_the_command_hides(run: Runs) -> None:
+def test_an_interruption_that_the_command_hides(run: Runs, inner: Inner) -> None:
     run.write("test_it.py", GOOD + "def test_z(): raise KeyboardInterrupt\n")
-    tested = run.sh(f"{PYTEST} || true")
+    tested = replay(run, inner.record(run.root, "-p", "no:terminal"), then="false || true")
     says(tested, "FAIL: exit code 2 of pytest, 1 test passed")
     assert (tested.exit_code, tested.passed) == (0, False)
 
 
-def test_no_tests_hidden_by_the_command(run: Runs) -> None:
-    says(run.sh(f"{PYTEST} || true"), "PASS: 0 tests passed")
+def test_no_tests_hidden_by_the_command(run: Runs, inner: Inner) -> None:
+    says(replay(run, inner.record(run.root), then="false || true"), "PASS: 0 tests passed")
 
 
-def test_an_exit_code_without_a_failure(run: Runs) -> None:
+def test_an_exit_code_without_a_failure(run: Runs, inner: Inner) -> None:
     run.write("test_it.py", GOOD)
-    tested = run.sh(f"{PYTEST}; exit 2")
+    tested = replay(run, inner.record(run.root), then="exit 2")
     says(tested, "FAIL: exit code 2, 1 test passed")
     assert (tested.exit_code, tested.passed) == (2, False)
 
 
-def test_the_record_is_private_and_leaves(run: Runs, tmp_path: Path) -> None:
+def test_the_record_is_private_and_leaves(run: Runs, inner: Inner, tmp_path: Path) -> None:
     run.write("test_it.py", GOOD)
     run.write("other/test_inner.py", BAD)
-    tested = run.sh(
-        f'echo "$TASKIE_TESTS_RESULT" > {tmp_path}/where; {PYTEST} test_it.py; '
-        f"env -u TASKIE_TESTS_RESULT {PYTEST} other; exit 0"
-    )
+    told = f'echo "$TASKIE_TESTS_RESULT" > {tmp_path}/where'
+    without = f"env -u TASKIE_TESTS_RESULT {PYTEST} other; exit 0"
+    tested = replay(run, inner.record(run.root, "test_it.py"), then=f"{told}; {without}")
     says(tested, "PASS: 1 test passed")
     where = Path((tmp_path / "where").read_text().strip())
     assert where.is_absolute()
@@ -183,9 +205,10 @@ def test_a_line_that_would_take_for_ever(run: Runs) -> None:
     says(run.prints("ERROR " + "a::" * 200_000 + "[\n", 1), "FAIL: exit code 1")
 
 
-def test_pytest_without_the_plugin(run: Runs) -> None:
+def test_pytest_without_the_plugin(run: Runs, inner: Inner) -> None:
     run.write("test_it.py", GOOD + BAD)
     tested = run.sh(f"{PYTEST} -p no:pytest_taskie --color=yes")
     says(tested, "FAIL: 2 failure(s)")
     assert tested.failing == ("test_it.py::test_b[1]", "test_it.py::test_b[2]")
-    says(run.sh(f"{PYTEST} -p no:pytest_taskie -q -k test_a"), "PASS: 1 test passed")
+    quiet = inner.run(run.root, "-p", "no:pytest_taskie", "-q", "-k", "test_a")
+    says(run.prints(quiet), "PASS: 1 test passed")

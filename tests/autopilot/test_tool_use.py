@@ -1,4 +1,7 @@
-"""The PreToolUse hook, run as the client runs it: what is denied, and that everything else is silence."""
+"""The PreToolUse hook: what is denied, and that everything else is silence.
+
+What it judges is asked without a process; that a client hears it, in one test for each answer, with one.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import pytest
 
 from autopilot.conftest import ROOT, SPEC, TASKIE, Autopilot
 from pytest_taskie import Events, HookResult, RunHook
+from taskie.autopilot import tool_use
 
 HOOK = [str(ROOT / "hooks" / "stop-hook.sh"), "--pre-tool-use"]
 TOOLS = ("Edit", "Write", "MultiEdit")
@@ -46,9 +50,17 @@ class TestNoCodeBeforeThePlan:
     )  # fmt: skip
     def test_denied_before_and_allowed_after(self, unplanned: Autopilot, tool: str, path: str) -> None:
         target = path.format(root=unplanned.root, name=unplanned.root.name)
-        assert denied(unplanned.tool(tool, target), "no plan yet")
+        assert "no plan yet" in unplanned.objection(tool, target)
+        unplanned.change(plan_exists=True)
+        assert not unplanned.objection(tool, target)
+
+    def test_as_the_client_asks(self, unplanned: Autopilot) -> None:
+        assert denied(unplanned.tool("Edit", unplanned.root / "src" / "app.py"), "no plan yet")
+        assert denied(unplanned.tool("Write", "src/app.py"), "no plan yet")
+        assert allowed(unplanned.tool("Write", "README.md"))
+        assert allowed(unplanned.tool("Read", "src/app.py"))
         unplanned.do("plan", '[{"id": 1, "name": "a"}]')
-        assert allowed(unplanned.tool(tool, target))
+        assert allowed(unplanned.tool("Write", "src/app.py"))
 
     @pytest.mark.parametrize(
         "path",
@@ -56,25 +68,25 @@ class TestNoCodeBeforeThePlan:
          "/src/app.py", "tests/src.py", SPEC],
     )  # fmt: skip
     def test_elsewhere(self, unplanned: Autopilot, path: str) -> None:
-        assert allowed(unplanned.tool("Write", path.format(root=unplanned.root)))
+        assert not unplanned.objection("Write", path.format(root=unplanned.root))
 
     @pytest.mark.parametrize("tool", ["Read", "Bash", "NotebookEdit", "edit", "Glob", ""])
     def test_other_tools(self, unplanned: Autopilot, tool: str) -> None:
-        assert allowed(unplanned.tool(tool, "src/app.py"))
+        assert not unplanned.objection(tool, "src/app.py")
 
     def test_from_a_subdirectory(self, unplanned: Autopilot) -> None:
         below = unplanned.root / "src" / "deep"
         below.mkdir()
-        assert denied(unplanned.tool("Write", "a.py", cwd=below), "no plan yet")
-        assert denied(unplanned.tool("Write", "../a.py", cwd=below), "no plan yet")
-        assert allowed(unplanned.tool("Write", "../../a.py", cwd=below))
+        assert "no plan yet" in unplanned.objection("Write", "a.py", cwd=below)
+        assert "no plan yet" in unplanned.objection("Write", "../a.py", cwd=below)
+        assert not unplanned.objection("Write", "../../a.py", cwd=below)
 
     def test_through_links(self, unplanned: Autopilot, tmp_path: Path) -> None:
         (unplanned.root / "lib").symlink_to("src")
         (unplanned.root / "one.py").symlink_to("src/app.py")
         (tmp_path / "outside").symlink_to(unplanned.root)
         for path in ("lib/app.py", "lib/new.py", "one.py", tmp_path / "outside" / "src" / "app.py"):
-            assert denied(unplanned.tool("Edit", path), "no plan yet"), path
+            assert "no plan yet" in unplanned.objection("Edit", path), path
 
     def test_upwards_from_a_link(self, unplanned: Autopilot, tmp_path: Path) -> None:
         """The client may shorten the path before it follows the link, or after."""
@@ -83,39 +95,37 @@ class TestNoCodeBeforeThePlan:
         (unplanned.root / "outside").symlink_to(tmp_path)
         (unplanned.root / "one.py").symlink_to("src/app.py")
         for path in ("inside/../app.py", "outside/../one.py"):
-            assert denied(unplanned.tool("Edit", path), "no plan yet"), path
+            assert "no plan yet" in unplanned.objection("Edit", path), path
 
     def test_where_src_itself_is_a_link(self, unplanned: Autopilot, tmp_path: Path) -> None:
         shutil.move(unplanned.root / "src", tmp_path / "code")
         (unplanned.root / "src").symlink_to(tmp_path / "code")
-        assert denied(unplanned.tool("Edit", "src/app.py"), "no plan yet")
+        assert "no plan yet" in unplanned.objection("Edit", "src/app.py")
 
     def test_where_src_leads_elsewhere_in_the_tree(self, unplanned: Autopilot) -> None:
         (unplanned.root / "src").rename(unplanned.root / "code")
         (unplanned.root / "src").symlink_to("code")
-        assert denied(unplanned.tool("Edit", "code/app.py"), "no plan yet")
+        assert "no plan yet" in unplanned.objection("Edit", "code/app.py")
 
     def test_from_outside_by_its_whole_path(self, unplanned: Autopilot, tmp_path: Path) -> None:
         """The client was started in the project, the agent is elsewhere."""
-        result = unplanned.tool("Edit", unplanned.root / "src" / "app.py", cwd=tmp_path)
-        assert denied(result, "no plan yet")
+        assert "no plan yet" in unplanned.objection("Edit", unplanned.root / "src" / "app.py", cwd=tmp_path)
 
     def test_from_one_loop_into_another(self, autopilot: Autopilot, tmp_path: Path) -> None:
         autopilot.begin("first")
         other = tmp_path / "other"
         other.mkdir()
         autopilot.do("init", "FTR-2", SPEC, cwd=other)
-        result = autopilot.tool("Write", other / "src" / "app.py", env={"CLAUDE_PROJECT_DIR": str(other)})
-        assert denied(result, "no plan yet")
+        assert "no plan yet" in autopilot.objection("Write", other / "src" / "app.py", project_dir=other)
 
     def test_a_nested_worktree_goes_by_its_own_state(self, unplanned: Autopilot) -> None:
         inner = unplanned.root / ".worktrees" / "x"
         unplanned.project.git("worktree", "add", "-q", "-b", "x", str(inner))
-        assert allowed(unplanned.tool("Edit", inner / "src" / "app.py"))
+        assert not unplanned.objection("Edit", inner / "src" / "app.py")
         unplanned.do("init", "FTR-2", SPEC, cwd=inner)
         unplanned.do("plan", '[{"id": 1, "name": "a"}]')
-        assert denied(unplanned.tool("Edit", inner / "src" / "app.py"), "no plan yet")
-        assert allowed(unplanned.tool("Edit", "src/app.py"))
+        assert "no plan yet" in unplanned.objection("Edit", inner / "src" / "app.py")
+        assert not unplanned.objection("Edit", "src/app.py")
 
 
 def test_it_says_what_to_do_in_words_that_a_shell_takes(unplanned: Autopilot) -> None:
@@ -131,20 +141,26 @@ class TestCapturedTests:
         autopilot.begin("first")
         autopilot.write(self.PATH, "x = 1\n")
         for path in (self.PATH, f"./{self.PATH}", autopilot.root / self.PATH, f"src/../{self.PATH}"):
-            assert denied(autopilot.tool(tool, path), "cannot be changed")
+            assert "cannot be changed" in autopilot.objection(tool, path)
         (autopilot.root / "tests" / "regression" / "test_link.py").symlink_to("nowhere")
-        assert denied(autopilot.tool(tool, "tests/regression/test_link.py"), "cannot be changed")
+        assert "cannot be changed" in autopilot.objection(tool, "tests/regression/test_link.py")
 
-    def test_can_be_created(self, autopilot: Autopilot) -> None:
+    def test_as_the_client_asks(self, autopilot: Autopilot) -> None:
         autopilot.begin("first")
         assert allowed(autopilot.tool("Write", self.PATH))
         autopilot.write(self.PATH, "x = 1\n")
-        assert allowed(autopilot.tool("Write", "tests/regression/test_other.py"))
-        assert allowed(autopilot.tool("Write", "tests/test_bug.py"))
+        assert denied(autopilot.tool("Write", self.PATH), "cannot be changed")
+
+    def test_can_be_created(self, autopilot: Autopilot) -> None:
+        autopilot.begin("first")
+        assert not autopilot.objection("Write", self.PATH)
+        autopilot.write(self.PATH, "x = 1\n")
+        assert not autopilot.objection("Write", "tests/regression/test_other.py")
+        assert not autopilot.objection("Write", "tests/test_bug.py")
 
     def test_without_a_state_they_can(self, autopilot: Autopilot) -> None:
         autopilot.write(self.PATH, "x = 1\n")
-        assert allowed(autopilot.tool("Edit", self.PATH))
+        assert not autopilot.objection("Edit", self.PATH)
 
 
 class TestTheState:
@@ -154,11 +170,12 @@ class TestTheState:
         (autopilot.root / "alias.json").symlink_to(autopilot.path.name)
         os.link(autopilot.path, autopilot.root / "same.json")  # as another spelling is, where case does not count
         for path in (autopilot.path.name, autopilot.path, f"src/../{autopilot.path.name}", "alias.json", "same.json"):
-            assert denied(autopilot.tool("Write", path), "`taskie autopilot` only"), path
+            assert "`taskie autopilot` only" in autopilot.objection("Write", path), path
+        assert denied(autopilot.tool("Write", autopilot.path), "`taskie autopilot` only")
 
     def test_another_of_its_name_can(self, autopilot: Autopilot) -> None:
         autopilot.begin("first")
-        assert allowed(autopilot.tool("Write", f"docs/{autopilot.path.name}"))
+        assert not autopilot.objection("Write", f"docs/{autopilot.path.name}")
 
     @pytest.mark.parametrize(
         "content",
@@ -177,9 +194,13 @@ class TestTheState:
     def test_malformed(self, autopilot: Autopilot, content: str) -> None:
         autopilot.path.write_text(content, encoding="latin-1")
         for path in ("src/app.py", autopilot.path.name):
-            result = autopilot.tool("Write", path)
-            assert allowed(result)
-            assert result.stderr == ""
+            assert not autopilot.objection("Write", path)
+
+    def test_malformed_as_the_client_sees_it(self, autopilot: Autopilot) -> None:
+        autopilot.path.write_bytes(b"\xff")
+        result = autopilot.tool("Write", "src/app.py")
+        assert allowed(result)
+        assert result.stderr == ""
 
     def test_one_that_hangs_whoever_opens_it(self, autopilot: Autopilot) -> None:
         os.mkfifo(autopilot.path)
@@ -188,10 +209,8 @@ class TestTheState:
 
 class TestInput:
     @pytest.mark.parametrize(
-        "stdin",
+        "event",
         [
-            "",
-            "{",
             "[]",
             "null",
             "{}",
@@ -200,19 +219,30 @@ class TestInput:
             '{"tool_name": "Write", "tool_input": {}}',
             '{"tool_name": "Write", "tool_input": {"file_path": 1}}',
             '{"tool_name": "Write", "tool_input": {"file_path": ""}}',
-            '{"tool_name": "Write", "tool_input": {"file_path": "src/a\\u0000b"}}',
             '{"tool_name": ["Write"], "tool_input": {"file_path": "src/a"}}',
         ],
     )
-    def test_what_cannot_be_judged_is_allowed(self, unplanned: Autopilot, run_hook: RunHook, stdin: str) -> None:
+    def test_what_cannot_be_judged_is_allowed(
+        self, unplanned: Autopilot, monkeypatch: pytest.MonkeyPatch, event: str
+    ) -> None:
+        monkeypatch.chdir(unplanned.root)
+        assert tool_use.objection(json.loads(event), unplanned.project.env) is None
+
+    @pytest.mark.parametrize(
+        "stdin", ["", "{", "[]", '{"tool_name": "Write", "tool_input": {"file_path": "src/a\\u0000b"}}']
+    )
+    def test_what_cannot_be_read_is_allowed(self, unplanned: Autopilot, run_hook: RunHook, stdin: str) -> None:
         result = run_hook(command=HOOK, stdin=stdin)
         assert (result.exit_code, result.stdout) == (0, "")
 
-    def test_without_a_cwd_it_is_where_the_hook_runs(self, unplanned: Autopilot, run_hook: RunHook) -> None:
+    def test_without_a_cwd_it_is_where_the_hook_runs(
+        self, unplanned: Autopilot, run_hook: RunHook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         stdin = '{"tool_name": "Write", "tool_input": {"file_path": "src/a"}, "hook_event_name": "PreToolUse"}'
         assert "deny" in run_hook(command=HOOK, stdin=stdin).stdout
-        gone = json.dumps({**json.loads(stdin), "cwd": str(unplanned.root / "gone")})
-        assert "deny" in run_hook(command=HOOK, stdin=gone).stdout
+        monkeypatch.chdir(unplanned.root)
+        gone = {**json.loads(stdin), "cwd": str(unplanned.root / "gone")}
+        assert tool_use.objection(gone, unplanned.project.env)
 
     def test_inside_a_review(self, unplanned: Autopilot) -> None:
         assert allowed(unplanned.tool("Write", "src/app.py", env={"TASKIE_HOOK_SKIP": "1"}))
