@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from claudex.conftest import HOOK, ID, ROOT, TASKIE, Claudex
+from claudex.conftest import HOOK, ID, ROOT, TASKIE, UNIFIED, Claudex
 from pytest_taskie import Events
 from taskie.claudex import state
 from taskie.store import Lock, StoreError
 
-UNIFIED = [str(ROOT / "hooks" / "stop-hook.sh"), "--fail-open"]
 SWAP = """
 import sys
 sys.path.insert(0, sys.argv[1])
