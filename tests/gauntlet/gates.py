@@ -43,9 +43,10 @@ class Gauntlet:
         if not template.exists():
             self.project.git()
             self.project.git("config", "maintenance.auto", "false")
-            shutil.rmtree(repository / "hooks")
             self.commit("Set up the gates")
             self.project.git("checkout", "-q", "-b", "work")
+            self.project.git("gc", "-q")  # a copy of few files
+            shutil.rmtree(repository / "hooks")
             repository.rename(template)
         shutil.copytree(template, repository)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -17,8 +18,12 @@ from pathlib import Path
 from typing import IO, Any
 from unittest.mock import patch
 
+import pytest
+
 from pytest_taskie import HookResult, Project
 from taskie import cli
+
+SECONDS = 60.0
 
 
 class Ended:
@@ -40,6 +45,7 @@ def run(words: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdin: bytes
         given.seek(0)
         with (
             _directory(cwd),
+            _limit(f"taskie {' '.join(words)}"),
             patch.dict(os.environ, env, clear=True),
             patch.object(time, "clock_gettime", _unknown),
             _descriptors(given, out, err),
@@ -93,6 +99,22 @@ def _unknown(clock: int) -> float:
 def _content(file: IO[bytes]) -> bytes:
     file.seek(0)
     return file.read()
+
+
+@contextmanager
+def _limit(what: str) -> Iterator[None]:
+    """A command that hangs fails its test, as one that is a process would. Again and again, in case it cleans up."""
+
+    def over(*_: object) -> None:
+        pytest.fail(f"{what} did not end within {SECONDS:g} s", pytrace=False)
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS, 5.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager
