@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import in_process
 
 from pytest_taskie import Events, HookResult, Project, RunHook
 from taskie.project import plugin_root
@@ -16,13 +18,18 @@ from taskie.store import edit_pairs, read_pairs
 
 ROOT = Path(plugin_root())
 TASKIE = [sys.executable, str(ROOT / "bin" / "taskie")]
-HOOK = [*TASKIE, "claudex", "stop-hook"]
+OWN = ["claudex", "stop-hook"]
+HOOK = [*TASKIE, *OWN]
+UNIFIED = [str(ROOT / "hooks" / "stop-hook.sh"), "--fail-open"]
 APPROVE = {"decision": "approve"}
 ID = "20260426-094523-abc123"
 
 
 class Claudex:
-    """Loops of one project. `stop()` is a script's `{}`; `client_stop()` the event of a client."""
+    """Loops of one project. `stop()` is a script's `{}`; `client_stop()` the event of a client.
+
+    Hooks and commands run in this process; what begins with `process_` is the same as a process.
+    """
 
     def __init__(self, project: Project, run_hook: RunHook, events: Events) -> None:
         self.project = project
@@ -35,16 +42,20 @@ class Claudex:
         self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, stdin: bytes = b""
     ) -> subprocess.CompletedProcess[str]:
         """`taskie claudex WORDS`."""
-        done = subprocess.run(
+        environment = {**self.project.env, **(env or {})}
+        done = in_process.run(["claudex", *words], env=environment, cwd=cwd or self.root, stdin=stdin)
+        return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
+
+    def process_run(self, *words: str | bytes, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
             [*TASKIE, "claudex", *words],
-            cwd=cwd or self.root,
-            env={**self.project.env, **(env or {})},
+            cwd=self.root,
+            env=self.project.env,
             input=stdin,
             capture_output=True,
             check=False,
             timeout=60,
         )
-        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def start(self, topic: str = "a greeting", *options: str) -> str:
         done = self.run("start", "plan", *options, "--", topic)
@@ -91,19 +102,31 @@ class Claudex:
         path.write_text(text)
         return path
 
-    def stop(self, stdin: str | bytes = "{}", **options: Any) -> HookResult:
+    def stop(self, stdin: Mapping[str, Any] | str | bytes = "{}", env: Mapping[str, str] | None = None) -> HookResult:
         """A stop that a script fires at this engine's own hook."""
-        return self._run_hook(command=HOOK, stdin=stdin, **options)
+        return in_process.stop(self.project, OWN, stdin, env=env)
 
-    def client_stop(self, active: bool = False, cwd: Path | None = None, **options: Any) -> HookResult:
+    def process_stop(self, stdin: str | bytes = "{}", *, command: Any = HOOK) -> HookResult:
+        return self._run_hook(command=command, stdin=stdin)
+
+    def client_stop(
+        self, active: bool = False, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> HookResult:
         """A client's stop, at this engine's own hook."""
         event = self._events.stop(stop_hook_active=active, cwd=str(cwd or self.root))
-        return self._run_hook(event, command=HOOK, cwd=cwd, **options)
+        return in_process.stop(self.project, OWN, event, cwd=cwd, env=env)
 
-    def unified_stop(self, active: bool = False, cwd: Path | None = None, **options: Any) -> HookResult:
-        """A client's stop, at the unified hook as the client runs it."""
+    def unified_stop(
+        self, active: bool = False, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> HookResult:
+        """A client's stop, at the unified hook."""
         event = self._events.stop(stop_hook_active=active, cwd=str(cwd or self.root))
-        return self._run_hook(event, command=[ROOT / "hooks" / "stop-hook.sh", "--fail-open"], cwd=cwd, **options)
+        return in_process.stop(self.project, ["stop-hook", "--fail-open"], event, cwd=cwd, env=env)
+
+    def process_unified_stop(self, cwd: Path | None = None, **options: Any) -> HookResult:
+        """The same as the client runs it: a shell decides first whether Python is needed."""
+        event = self._events.stop(cwd=str(cwd or self.root))
+        return self._run_hook(event, command=UNIFIED, cwd=cwd, **options)
 
     def run_runner(self, review_id: str | None = None, **env: str) -> subprocess.CompletedProcess[bytes]:
         """What the agent does when it is told to."""
@@ -149,7 +172,17 @@ class Claudex:
         return path.read_text().splitlines() if path.exists() else []
 
 
+@pytest.fixture(scope="session")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the template of a repository is, made by the first test that needs it."""
+    return tmp_path_factory.mktemp("repository") / "git"
+
+
 @pytest.fixture
-def claudex(project: Project, run_hook: RunHook, events: Events) -> Claudex:
-    project.git()
+def claudex(project: Project, run_hook: RunHook, events: Events, repository: Path) -> Claudex:
+    if not repository.exists():
+        project.git()
+        shutil.rmtree(project.path / ".git" / "hooks")
+        (project.path / ".git").rename(repository)
+    shutil.copytree(repository, project.path / ".git")
     return Claudex(project, run_hook, events)

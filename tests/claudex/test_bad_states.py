@@ -44,6 +44,12 @@ def test_a_state_that_says_nothing(claudex: Claudex, content: bytes, why: str) -
     assert_approved(claudex.unified_stop())
 
 
+def test_as_the_client_runs_it(claudex: Claudex) -> None:
+    claudex.write_raw(b"")
+    assert_approved(claudex.process_unified_stop())
+    assert "belongs to (nowhere)" in claudex.log[-1]
+
+
 @pytest.mark.parametrize(
     "missing", ["topic", "round", "max_rounds", "review_id", "session_id", "decision_signal", "started_at"]
 )
@@ -135,7 +141,7 @@ class TestPlacesThatAreFiles:
         path.parent.mkdir(exist_ok=True)
         path.write_text("a file of mine\n")
         assert claudex.client_stop().json == APPROVE
-        assert_approved(claudex.unified_stop())
+        assert_approved(claudex.process_unified_stop())
         started = claudex.run("start", "plan", "x")
         assert started.returncode == 1
         assert "cannot be started" in started.stderr
@@ -175,5 +181,5 @@ class TestPlacesThatAreFiles:
 
 def test_a_closed_stdout(claudex: Claudex) -> None:
     claudex.start()
-    result = claudex._run_hook(command=f"{' '.join(HOOK)} >&-", stdin="{}")
+    result = claudex.process_stop(command=f"{' '.join(HOOK)} >&-")
     assert (result.exit_code, result.stdout) == (0, "")

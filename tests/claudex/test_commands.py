@@ -218,4 +218,4 @@ def test_after_a_rollback_the_hook_is_silent(claudex: Claudex) -> None:
     claudex.start()
     claudex.run("rollback")
     assert claudex.client_stop().json == APPROVE
-    assert claudex.unified_stop().json == {"suppressOutput": True}
+    assert claudex.process_unified_stop().json == {"suppressOutput": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 
@@ -9,14 +10,13 @@ import pytest
 from core.failing_os import CHANGING, FailingOs
 from faults.snapshot import snapshot
 
-from claudex.conftest import ID, ROOT, Claudex
-from pytest_taskie import assert_approved, assert_blocked
+from claudex.conftest import ID, UNIFIED, Claudex
+from pytest_taskie import Events, assert_approved, assert_blocked
 from taskie import engines, hook, store
 from taskie.claudex import artefacts
 from taskie.protocol import Decision, Event
 from taskie.store import read_pairs
 
-UNIFIED = [str(ROOT / "hooks" / "stop-hook.sh"), "--fail-open"]
 SMALL_FILES = ["/bin/sh", "-c", 'ulimit -f 1; exec "$@"', "sh"]
 
 
@@ -96,11 +96,11 @@ def test_the_nth_operation_fails(
 
 
 @pytest.mark.usefixtures("unmeasured")
-def test_no_room_for_the_runner(claudex: Claudex) -> None:
+def test_no_room_for_the_runner(claudex: Claudex, events: Events) -> None:
     claudex.start("x" * 3000)
     claudex.write_plan()
     before = claudex.state
-    result = claudex._run_hook(command=[*SMALL_FILES, *UNIFIED])
+    result = claudex.process_stop(json.dumps(events.stop()), command=[*SMALL_FILES, *UNIFIED])
     assert_approved(result, rf"{claudex.id}-runner\.sh cannot be written \(File too large\); loop .* stays as it was")
     assert claudex.state == before
     assert "cannot be written (File too large)" in claudex.log[-1]

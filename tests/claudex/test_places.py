@@ -74,7 +74,7 @@ class TestALinkedPath:
         assert claudex.says("repo_root") == (str(claudex.root.resolve()),)
         env = {"CLAUDE_PROJECT_DIR": str(link), "PWD": str(link)}
         assert_blocked(claudex.client_stop(cwd=link, env=env))
-        assert_blocked(claudex.unified_stop(cwd=link, env=env))
+        assert_blocked(claudex.process_unified_stop(cwd=link, env=env))
 
     def test_a_state_that_names_the_link(self, claudex: Claudex, tmp_path: Path) -> None:
         link = tmp_path / "link"
@@ -104,7 +104,7 @@ class TestAWorktree:
         claudex.start()
         claudex.write_plan()
         before = claudex.state
-        for stop in (claudex.client_stop, claudex.unified_stop):
+        for stop in (claudex.client_stop, claudex.process_unified_stop):
             assert not stop(cwd=worktree).blocked
         assert claudex.state == before
         assert str(worktree) in claudex.log[-1]

@@ -11,6 +11,7 @@ import pytest
 
 from claudex.conftest import APPROVE, ID, Claudex
 from pytest_taskie import FakeCli, assert_blocked
+from taskie.claudex import engine
 from taskie.claudex.state import load_all, number
 from taskie.claudex.texts import PERSONAS, persona
 
@@ -29,9 +30,9 @@ class Test1Helpers:
         assert said[-1] == "APPROVE: unknown phase 'cancelled'"
 
     def test_approve_and_block_are_one_line_of_json(self, claudex: Claudex) -> None:
-        assert claudex.stop().stdout == '{"decision":"approve"}\n'
+        assert claudex.process_stop().stdout == '{"decision":"approve"}\n'
         claudex.start('line\nbreak and "quotes" and \\ and \u2028')
-        result = claudex.stop()
+        result = claudex.process_stop()
         assert result.stdout.count("\n") == 1
         assert list(json.loads(result.stdout)) == ["decision", "reason"]
         assert_blocked(result, "line\nbreak")
@@ -57,29 +58,22 @@ class Test2Trap:
         result = claudex.stop(stdin)
         assert (result.exit_code, result.json) == (0, APPROVE)
 
-    def test_an_unforeseen_error_is_allowed_and_logged(self, claudex: Claudex) -> None:
-        """A broken installation: the engine itself raises."""
-        claudex.write_state()
-        script = (
-            "import sys; from taskie import hook; from taskie.claudex import engine\n"
-            "def broken(*_): raise RuntimeError('unforeseen')\n"
-            "engine.on_stop = broken; sys.exit(hook.main(only='claudex'))"
-        )
-        import sys
+    def test_as_a_process_too(self, claudex: Claudex) -> None:
+        result = claudex.process_stop(b"\xff\xfe")
+        assert (result.exit_code, result.json) == (0, APPROVE)
+        assert "not UTF-8" in result.stderr
 
-        result = claudex.stop()
-        assert result.blocked
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=claudex.root,
-            env={**claudex.project.env, "PYTHONPATH": str(Path(__file__).parents[2])},
-            input="{}",
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=30,
-        )
-        assert (done.returncode, done.stdout) == (0, '{"decision":"approve"}\n')
+    def test_an_unforeseen_error_is_allowed_and_logged(self, claudex: Claudex, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A broken installation: the engine itself raises."""
+
+        def broken(*_: object) -> None:
+            raise RuntimeError("unforeseen")
+
+        claudex.write_state()
+        assert claudex.stop().blocked
+        monkeypatch.setattr(engine, "on_stop", broken)
+        done = claudex.stop()
+        assert (done.exit_code, done.stdout) == (0, '{"decision":"approve"}\n')
         assert "unforeseen" in done.stderr
         cache = claudex.project.env.get("XDG_CACHE_HOME") or f"{claudex.project.env['HOME']}/.cache"
         assert "RuntimeError: unforeseen" in Path(cache, "taskie", "hook.log").read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -69,14 +70,7 @@ def test_a_topic_arrives_byte_for_byte_and_executes_nothing(claudex: Claudex, co
 
 def test_bytes_that_are_no_utf_8(claudex: Claudex, codex: None) -> None:
     topic = b"caf\xe9 \xff\xfe \xc3("
-    done = subprocess.run(
-        [*(word.encode() for word in TASKIE), b"claudex", b"start", b"plan", topic],
-        cwd=claudex.root,
-        env=claudex.project.env,
-        check=False,
-        capture_output=True,
-        timeout=30,
-    )
+    done = claudex.process_run("start", "plan", topic)
     assert done.returncode == 0, done.stderr
     claudex.write_plan()
     assert_blocked(claudex.client_stop(), "round 1 of 3")
@@ -106,7 +100,7 @@ def test_a_hostile_state(claudex: Claudex, codex: None) -> None:
 def test_a_project_whose_path_is_hostile(claudex: Claudex, fake_codex: FakeCli, name: str) -> None:
     root = claudex.project.path / name
     root.mkdir()
-    subprocess.run(["git", "init", "-q"], cwd=root, env=claudex.project.env, check=True, timeout=30)
+    shutil.copytree(claudex.root / ".git", root / ".git")
     assert claudex.run("start", "plan", "x", cwd=root).returncode == 0
     (root / "PLAN.md").write_text("# Plan\n")
     result = claudex.client_stop(cwd=root)

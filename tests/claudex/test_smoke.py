@@ -10,27 +10,28 @@ from pytest_taskie import assert_blocked
 
 
 def test_the_whole_story(claudex: Claudex) -> None:
-    started = claudex.run("start", "plan", "a", "greeting")
+    started = claudex.process_run("start", "plan", "a", "greeting")
     assert started.returncode == 0
     claudex.write_plan("# A fake plan\n")
 
-    first = claudex.stop()
+    first = claudex.process_stop()
     assert_blocked(first, "runner")
     assert str(claudex.runner()) in (first.reason or ""), "it says to run the runner"
     assert claudex.says("phase", "round") == ("reviewing", "1")
     assert claudex.runner().is_file()
     assert os.access(claudex.runner(), os.X_OK)
 
-    assert_blocked(claudex.stop(), "round 2 of 3")
+    assert_blocked(claudex.process_stop(), "round 2 of 3")
     assert claudex.says("phase", "round") == ("reviewing", "2")
 
-    refused = claudex.run("start", "plan", "another")
+    refused = claudex.process_run("start", "plan", "another")
     assert refused.returncode == 1
-    assert "already active" in refused.stderr
+    assert b"already active" in refused.stderr
     assert len(claudex.ids) == 1
 
-    assert claudex.run("mark-done", claudex.id).returncode == 0
-    last = claudex.stop()
+    assert claudex.process_run("mark-done", "nonsense").returncode == 2
+    assert claudex.process_run("mark-done", claudex.id).returncode == 0
+    last = claudex.process_stop()
     assert (last.exit_code, json.loads(last.stdout)) == (0, APPROVE)
     assert claudex.says("phase", "decision_signal") == ("done", "no-material-findings")
 

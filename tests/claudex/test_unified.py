@@ -30,10 +30,10 @@ def test_it_comes_before_plans(claudex: Claudex, plan: Plan, fake_claude: FakeCl
     assert order.index("claudex") < order.index("plans")
     plan.state.write()
     claudex.start()
-    assert_blocked(claudex.unified_stop(), "Claudex")
+    assert_blocked(claudex.process_unified_stop(), "Claudex")
     assert fake_claude.calls == []
     claudex.run("cancel")
-    assert_blocked(claudex.unified_stop(), "plan-review-1.md")
+    assert_blocked(claudex.process_unified_stop(), "plan-review-1.md")
 
 
 def test_an_approval_leaves_it_to_the_others(claudex: Claudex, plan: Plan) -> None:
@@ -49,10 +49,10 @@ def test_an_approval_leaves_it_to_the_others(claudex: Claudex, plan: Plan) -> No
 
 
 def test_without_a_loop_python_is_not_even_asked(claudex: Claudex) -> None:
-    assert claudex.unified_stop(env={"PATH": "/nonexistent"}).json == {"suppressOutput": True}
+    assert claudex.process_unified_stop(env={"PATH": "/nonexistent"}).json == {"suppressOutput": True}
     claudex.start()
     claudex.write_plan()
-    assert_blocked(claudex.unified_stop(), "round 1 of 3")
+    assert_blocked(claudex.process_unified_stop(), "round 1 of 3")
 
 
 @pytest.mark.parametrize("phase", ["drafting", "cancelled", "done"])
@@ -67,11 +67,11 @@ def test_every_output_is_one_that_both_clients_accept(claudex: Claudex, phase: s
 class TestAnEventFromCodex:
     """Codex takes `approve` for a failure of the hook."""
 
-    def test_an_approval(self, claudex: Claudex, events: Events, run_hook: RunHook) -> None:
+    def test_an_approval(self, claudex: Claudex, events: Events) -> None:
         event = {**events.stop(), "turn_id": "1"}
-        assert run_hook(event, command=HOOK).json == {"suppressOutput": True}
+        assert claudex.stop(event).json == {"suppressOutput": True}
         claudex.write_state(phase="reviewing")
-        result = run_hook({**event, "stop_hook_active": True}, command=HOOK)
+        result = claudex.stop({**event, "stop_hook_active": True})
         assert_approved(result, "has not been run")
         assert "decision" not in result.json
 

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from support import in_process
+
 from pytest_taskie import Events, HookResult, Project, RunHook
 
 ROOT = Path(__file__).parents[2]
-HOOK = [sys.executable, "-m", "taskie", "gauntlet", "stop-hook"]
+TASKIE = [sys.executable, "-m", "taskie"]
+HOOK = [*TASKIE, "gauntlet", "stop-hook"]
 
 
 class Gauntlet:
-    """The project: on the branch `work`, with the gates committed on `main`."""
+    """The project: on the branch `work`, with the gates committed on `main`. `begin` makes its repository.
+
+    Hooks and commands run in this process; `process_stop` and `process_run` are the same as processes.
+    """
 
     def __init__(self, project: Project, run_hook: RunHook, events: Events) -> None:
         self.project = project
@@ -27,11 +34,21 @@ class Gauntlet:
         self._events = events
         self._settings: dict[str, Any] = {"stop_hook": {"run_interval_minutes": 0}}
         self._entry: dict[str, list[str]] = {"checks": [], "reviews": []}
-        project.git()
         self.write(".gitignore", "gauntlet_logs/\n")
         self.configure()
-        self.commit("Set up the gates")
-        project.git("checkout", "-q", "-b", "work")
+
+    def begin(self, template: Path) -> None:
+        """Commit what was written so far: the first time by git, then as a copy of what git has made of it."""
+        repository = self.path / ".git"
+        if not template.exists():
+            self.project.git()
+            self.project.git("config", "maintenance.auto", "false")
+            self.commit("Set up the gates")
+            self.project.git("checkout", "-q", "-b", "work")
+            self.project.git("gc", "-q")  # a copy of few files
+            shutil.rmtree(repository / "hooks")
+            repository.rename(template)
+        shutil.copytree(template, repository)
 
     def write(self, name: str, text: str) -> Path:
         path = self.path / name
@@ -55,10 +72,9 @@ class Gauntlet:
         self._entry["reviews"] = [*dict.fromkeys([*self._entry["reviews"], name])]
         self.configure()
 
-    def commit(self, message: str = "Work") -> str:
+    def commit(self, message: str = "Work") -> None:
         self.project.git("add", "-A")
         self.project.git("commit", "-q", "--allow-empty", "-m", message)
-        return self.project.git("rev-parse", "HEAD").strip()
 
     def settle(self) -> None:
         """Put what was written so far into the base, so that it is no change."""
@@ -66,24 +82,33 @@ class Gauntlet:
         self.project.git("branch", "-f", "main")
 
     def stop(self, *, active: bool = False, env: Mapping[str, str | None] | None = None, **fields: Any) -> HookResult:
-        event = self._events.stop(stop_hook_active=active, **fields)
-        return self._run_hook(event, command=HOOK, env={**self.env, **(env or {})})
+        return self.send(self._events.stop(stop_hook_active=active, **fields), env)
 
-    def send(self, stdin: str | bytes, **arguments: Any) -> HookResult:
-        return self._run_hook(stdin=stdin, command=HOOK, env=self.env, **arguments)
+    def send(self, stdin: Mapping[str, Any] | str | bytes, env: Mapping[str, str | None] | None = None) -> HookResult:
+        return in_process.stop(self.project, ["gauntlet", "stop-hook"], stdin, env={**self.env, **(env or {})})
 
-    def run(self, *words: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Finished:
-        done = subprocess.run(
-            [sys.executable, "-m", "taskie", "gauntlet", *(words or ("run",))],
-            cwd=cwd or self.path,
-            env={**self.project.env, **self.env, **(env or {})},
+    def unified_stop(self) -> HookResult:
+        """The same stop at the hook of all engines."""
+        return in_process.stop(self.project, ["stop-hook", "--fail-open"], self._events.stop(), env=self.env)
+
+    def process_stop(self, env: Mapping[str, str | None] | None = None, **arguments: Any) -> HookResult:
+        return self._run_hook(command=HOOK, env={**self.env, **(env or {})}, **arguments)
+
+    def run(self, *words: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> in_process.Ended:
+        environment = {**self.project.env, **self.env, **(env or {})}
+        return in_process.run(["gauntlet", *(words or ("run",))], env=environment, cwd=cwd or self.path)
+
+    def process_run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*TASKIE, "gauntlet", *words],
+            cwd=self.path,
+            env={**self.project.env, **self.env},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
             timeout=60,
         )
-        return Finished(done.returncode, done.stdout, done.stderr)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -111,15 +136,3 @@ class Gauntlet:
         for violation in content["violations"]:
             violation.update(fields)
         path.write_text(json.dumps(content))
-
-
-class Finished:
-    """How a command ended."""
-
-    def __init__(self, exit_code: int, stdout: str, stderr: str) -> None:
-        self.exit_code = exit_code
-        self.stdout = stdout
-        self.stderr = stderr
-
-    def __repr__(self) -> str:
-        return f"<exit {self.exit_code}\n{self.stdout}\n{self.stderr}>"

@@ -6,15 +6,15 @@ import json
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support import in_process
 
 from pytest_taskie import Project
 from taskie import cli
 
-from .gates import ROOT, Gauntlet
+from .gates import TASKIE, Gauntlet
 
 VERBS = ("stop-hook", "run", "check", "review", "clean", "init", "validate", "detect", "list", "status")
 
@@ -36,16 +36,16 @@ def test_wrong_usage(words: list[str]) -> None:
 
 class TestRun:
     def test_passed(self, passing: Gauntlet) -> None:
-        done = passing.run()
-        assert done.exit_code == 0
+        done = passing.process_run("run")
+        assert done.returncode == 0
         assert "[PASS] check lint" in done.stdout
         assert "Status: Passed\n" in done.stdout
         assert str(passing.logs / "previous" / "console.1.log") in done.stdout
 
     def test_failed(self, failing: Gauntlet) -> None:
         failing.check("other", "true")
-        done = failing.run()
-        assert done.exit_code == 1
+        done = failing.process_run("run")
+        assert done.returncode == 1
         assert "Status: Failed\n" in done.stdout
         table = [line.split()[:2] for line in done.stdout.splitlines() if line.startswith(("PASS", "FAIL"))]
         assert sorted(table) == [["FAIL", "check:.:lint"], ["PASS", "check:.:other"]]
@@ -83,9 +83,9 @@ class TestRun:
         assert "console.1.log" in failing.files()
 
     def test_progress_on_a_terminal(self, gauntlet: Gauntlet, project: Project) -> None:
-        gauntlet.check("slow", "sleep 0.3")
+        gauntlet.check("slow", "true")
         main, side = pty.openpty()
-        words = [sys.executable, "-m", "taskie", "gauntlet", "run"]
+        words = [*TASKIE, "gauntlet", "run"]
         env = {**project.env, **gauntlet.env}
         done = subprocess.run(words, cwd=gauntlet.path, env=env, stdout=side, stderr=side, check=True, timeout=60)
         os.close(side)
@@ -125,16 +125,10 @@ class TestInit:
     def settings(self, project: Project) -> Path:
         return project.path / ".claude" / "settings.json"
 
-    def init(self, project: Project) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "taskie", "gauntlet", "init"],
-            cwd=project.path,
-            env={**project.env, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        )
+    def init(self, project: Project) -> str:
+        done = in_process.run(["gauntlet", "init"], env=project.env, cwd=project.path)
+        assert done.exit_code == 0, done
+        return done.stdout
 
     def test_twice(self, project: Project) -> None:
         project.git()
@@ -144,7 +138,7 @@ class TestInit:
         assert "run_interval_minutes: 0" in (project.path / ".gauntlet" / "config.yml").read_text()
         assert (project.path / ".gitignore").read_text() == "build\ngauntlet_logs/\n"
         assert "stop-hook.sh" in self.settings(project).read_text()
-        assert "already" in self.init(project).stdout
+        assert "already" in self.init(project)
         assert {path: path.read_bytes() for path in project.path.rglob("*") if path.is_file()} == before
 
     def test_what_it_writes_is_valid_and_runs(self, gauntlet: Gauntlet, project: Project) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
 import pytest
 
 from pytest_taskie import Events, Project, RunHook, assert_approved, assert_blocked
-from taskie.gauntlet.engine import SHARE, stop
+from taskie.gauntlet.engine import SHARE
 from taskie.gauntlet.run import Request, execute_run
-from taskie.guard import Turn
 from taskie.project import plugin_root
 
+from .clocks import Clock
 from .gates import Gauntlet
 
 
@@ -40,16 +39,26 @@ class TestG3ADirectCall:
 
 
 class TestG4TheHooksTime:
-    def test_over_it_nothing_is_proven(self, gauntlet: Gauntlet, project: Project) -> None:
-        gauntlet.check("slow", "sleep 60")
-        result = stop(Turn(False), str(gauntlet.path), project.env, time.monotonic() + 0.5)
-        assert result.status == "infrastructure_error"
-        assert "all the time that the hook has" in result.message
+    """The check says when the time is over: `begun` is there until it is ended."""
+
+    @pytest.fixture
+    def slow(self, tmp_path: Path, clock: Clock) -> str:
+        clock.passes(SHARE, tmp_path / "begun")
+        return f"trap 'rm {tmp_path}/begun; exit 1' TERM; touch {tmp_path}/begun; while :; do sleep 0.01; done"
+
+    def test_over_it_nothing_is_proven(self, gauntlet: Gauntlet, slow: str) -> None:
+        gauntlet.check("slow", slow)
+        result = gauntlet.stop().json
+        assert result["status"] == "infrastructure_error"
+        assert "all the time that the hook has" in result["message"]
         assert gauntlet.files() == [".execution_state", "previous"]
 
-    def test_a_gate_that_truly_failed_still_blocks(self, failing: Gauntlet, project: Project) -> None:
-        failing.check("slow", "sleep 60")
-        assert stop(Turn(False), str(failing.path), project.env, time.monotonic() + 3).status == "failed"
+    def test_a_gate_that_truly_failed_still_blocks(self, failing: Gauntlet, slow: str) -> None:
+        failing.configure(allow_parallel=False)
+        failing.check("slow", slow)
+        result = failing.stop()
+        assert result.json["status"] == "failed"
+        assert_blocked(result, "Not proven: .*took longer")
 
     def test_its_share(self) -> None:
         assert SHARE == 290
@@ -166,11 +175,11 @@ class TestG10TheUnifiedHook:
 
     def test_an_event_of_codex(self, failing: Gauntlet, events: Events) -> None:
         event = {**events.stop(), "turn_id": "1"}
-        assert set(failing.send(json.dumps(event)).json) == {"decision", "reason", "systemMessage"}
+        assert set(failing.send(event).json) == {"decision", "reason", "systemMessage"}
 
-    def test_it_comes_before_the_plans(self, failing: Gauntlet, project: Project, run_hook: RunHook) -> None:
+    def test_it_comes_before_the_plans(self, failing: Gauntlet, project: Project) -> None:
         project.make_plan(files={"surprise.txt": "x"})
-        assert_blocked(run_hook(), "GAUNTLET FAILED")
+        assert_blocked(failing.unified_stop(), "GAUNTLET FAILED")
 
     def test_inside_a_review_it_stays_out(self, failing: Gauntlet) -> None:
         result = failing.stop(env={"TASKIE_HOOK_SKIP": "1"})

@@ -15,6 +15,7 @@ from core.living import is_alive
 from pytest_taskie import HookResult, Project, RunHook, assert_approved, assert_blocked
 from taskie.gauntlet import lanes
 
+from .clocks import Clock
 from .gates import HOOK, ROOT, Gauntlet
 
 CONFINED = ROOT / "tests" / "faults" / "confined.py"
@@ -107,7 +108,7 @@ class TestTheConfiguration:
     def test_no_pyyaml(self, failing: Gauntlet, tmp_path: Path) -> None:
         (tmp_path / "none").mkdir()
         (tmp_path / "none" / "yaml.py").write_text("raise ImportError\n")
-        result = failing.stop(env={"PYTHONPATH": f"{tmp_path / 'none'}:{failing.env['PYTHONPATH']}"})
+        result = failing.process_stop({"PYTHONPATH": f"{tmp_path / 'none'}:{failing.env['PYTHONPATH']}"})
         answered(result, "infrastructure_error", "pip install PyYAML")
         assert_approved(result, "pytest-taskie\\[gauntlet\\]")
 
@@ -165,11 +166,14 @@ class TestACheck:
         (pid,) = notes.read_text().split()
         assert not is_alive(int(pid))
 
-    def test_that_ignores_signals(self, gauntlet: Gauntlet, tmp_path: Path) -> None:
-        gauntlet.check(
-            "deaf", f"trap '' TERM INT HUP; echo $$ > {tmp_path}/pid; while :; do sleep 1; done", timeout=1.5
-        )
-        assert_blocked(gauntlet.stop(), "took longer")
+    def test_that_ignores_signals(self, gauntlet: Gauntlet, tmp_path: Path, clock: Clock) -> None:
+        """Its time is over when it is ready, and the grace when it has heard the first signal."""
+        ready, heard = tmp_path / "ready", tmp_path / "heard"
+        clock.passes(100, ready, heard)
+        traps = f"trap 'touch {heard}' TERM; trap '' INT HUP; echo $$ > {tmp_path}/pid; touch {ready}"
+        gauntlet.check("deaf", f"{traps}; while :; do sleep 0.1; done", timeout=60)
+        assert_blocked(gauntlet.stop(), "took longer than 60 s")
+        assert heard.exists()
         assert not is_alive(int((tmp_path / "pid").read_text()))
 
     def test_ended_by_a_signal(self, gauntlet: Gauntlet) -> None:

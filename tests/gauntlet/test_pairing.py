@@ -29,15 +29,21 @@ def test_setup(broken): pass
 """
 
 
+# With the plugins that matter alone: looking for others takes longer than the tests.
+ALONE = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTHONPATH={ROOT} {sys.executable} -m pytest -q -p no:cacheprovider"
+
+
 @pytest.fixture
 def tested(gauntlet: Gauntlet) -> Gauntlet:
-    gauntlet.check("tests", f"PYTHONPATH={ROOT} {sys.executable} -m pytest -q -p no:cacheprovider checks")
+    gauntlet.check("tests", f"{ALONE} -p pytest_taskie checks")
     gauntlet.write("checks/test_it.py", TESTS)
     gauntlet.write(".gitignore", "gauntlet_logs/\n__pycache__/\n")
     return gauntlet
 
 
 def test_the_failing_tests_by_name(tested: Gauntlet) -> None:
+    """With the plugin as pytest finds it where it is installed."""
+    tested.check("tests", f"PYTHONPATH={ROOT} {sys.executable} -m pytest -q -p no:cacheprovider checks")
     result = tested.stop()
     assert_blocked(result, "Failing tests:")
     for line in (
@@ -51,7 +57,7 @@ def test_the_failing_tests_by_name(tested: Gauntlet) -> None:
 
 
 def test_with_xdist(tested: Gauntlet) -> None:
-    tested.check("tests", f"PYTHONPATH={ROOT} {sys.executable} -m pytest -q -n 2 -p no:cacheprovider checks")
+    tested.check("tests", f"{ALONE} -p xdist -p pytest_taskie -n 1 checks")
     reason = tested.stop().json["reason"]
     assert reason.count("::test_bad:") == 1
     assert reason.count("::test_many[2]:") == 1
@@ -67,7 +73,8 @@ def test_what_the_tests_start_themselves_is_not_the_check(tested: Gauntlet) -> N
     tested.write(
         "checks/test_it.py",
         "import os, subprocess, sys\ndef test_outer():\n    assert 'TASKIE_TESTS_RESULT' not in os.environ\n"
-        "    subprocess.run([sys.executable, '-m', 'pytest', 'inner'], check=False)\n    assert 0, 'outer'\n",
+        "    subprocess.run([sys.executable, '-m', 'pytest', '-p', 'pytest_taskie', 'inner'], check=False)\n"
+        "    assert 0, 'outer'\n",
     )
     reason = tested.stop().json["reason"]
     assert "test_outer: AssertionError: outer" in reason
@@ -75,8 +82,7 @@ def test_what_the_tests_start_themselves_is_not_the_check(tested: Gauntlet) -> N
 
 
 def test_without_the_plugin_the_logs_tail(tested: Gauntlet) -> None:
-    command = f"{sys.executable} -m pytest -q -p no:cacheprovider -p no:pytest_taskie checks"
-    tested.check("tests", command)
+    tested.check("tests", f"{ALONE} checks")
     assert "Its last lines" in tested.stop().json["reason"]
 
 

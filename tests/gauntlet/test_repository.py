@@ -21,19 +21,19 @@ def gates(gauntlet: Gauntlet) -> list[str]:
 
 
 @pytest.fixture
-def parts(gauntlet: Gauntlet) -> Gauntlet:
+def parts(empty: Gauntlet, repositories: Path) -> Gauntlet:
     """Gates for every kind of entry point, and nothing changed."""
-    gauntlet.check("lint", "true")
+    empty.check("lint", "true")
     entries = [
         {"path": "src", "checks": ["lint"], "exclude": ["src/generated", "*.md"]},
         {"path": "packages/*", "checks": ["lint"]},
         {"path": "docs/**/*.rst", "checks": ["lint"]},
     ]
-    gauntlet.configure(entry_points=entries)
+    empty.configure(entry_points=entries)
     for name in ("src/a", "packages/one/x", "packages/two/x", "docs/deep/page.rst", "packages/README"):
-        gauntlet.write(name, "1\n")
-    gauntlet.settle()
-    return gauntlet
+        empty.write(name, "1\n")
+    empty.begin(repositories / "parts")
+    return empty
 
 
 class TestEntryPoints:
@@ -53,11 +53,17 @@ class TestEntryPoints:
         ],
     )
     def test_a_changed_file(self, parts: Gauntlet, changed: str, expected: list[str]) -> None:
-        assert gates(parts) == []
         parts.write(changed, "2\n")
         assert gates(parts) == expected
+
+    @pytest.mark.parametrize(("changed", "count"), [("packages/two/x", 1), ("docs/page.txt", 0)])
+    def test_a_commit_is_the_same_change(self, parts: Gauntlet, changed: str, count: int) -> None:
+        assert gates(parts) == []
+        parts.write(changed, "2\n")
+        before = gates(parts)
+        assert len(before) == count
         parts.commit()
-        assert gates(parts) == expected
+        assert gates(parts) == before
 
     def test_a_check_runs_in_its_entry(self, parts: Gauntlet) -> None:
         parts.check("lint", "pwd; exit 1")

@@ -72,14 +72,14 @@ def test_a_configuration(passing: Gauntlet, scenario: str) -> None:
 @scenario("R4.S1")
 def test_the_gates_are_children_of_the_hook_itself(gauntlet: Gauntlet, scenario: str, tmp_path: Path) -> None:
     gauntlet.check("parent", f"ps -o args= -p $PPID > {tmp_path}/parent")
-    assert gauntlet.stop().json["status"] == "passed"
+    assert gauntlet.process_stop().json["status"] == "passed"
     assert "gauntlet stop-hook" in (tmp_path / "parent").read_text()
 
 
 @scenario("R4.S2")
 def test_silence(gauntlet: Gauntlet, scenario: str) -> None:
     gauntlet.check("loud", "echo to stdout; echo to stderr >&2; exit 1")
-    result = gauntlet.stop()
+    result = gauntlet.process_stop()
     assert len(result.stdout.splitlines()) == 1
     assert "to stdout" not in result.stderr
     assert "to stderr" not in result.stderr
@@ -168,7 +168,7 @@ def test_retry_limit(failing: Gauntlet, scenario: str) -> None:
 
 @scenario("R7.S4")
 def test_failed(failing: Gauntlet, scenario: str) -> None:
-    result = failing.stop()
+    result = failing.process_stop()
     assert_blocked(result)
     assert json.loads(result.stdout)["decision"] == "block"
     assert result.exit_code == 0
@@ -184,7 +184,7 @@ def test_a_block_has_its_reason(failing: Gauntlet, scenario: str) -> None:
 
 @scenario("R8.S2")
 def test_one_line_of_json(failing: Gauntlet, project: Project, scenario: str) -> None:
-    result = failing.stop()
+    result = failing.process_stop()
     assert result.stdout.endswith("}\n")
     assert result.stdout.count("\n") == 1
     assert list(result.json)[:4] == ["decision", "status", "message", "reason"]

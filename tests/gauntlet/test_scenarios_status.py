@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
-from pytest_taskie import FakeCli, Project, assert_approved, assert_blocked
+from pytest_taskie import FakeCli, HookResult, Project, assert_approved, assert_blocked
 
 from .gates import Gauntlet
 from .reviewing import FAIL, client
 from .scenarios import scenario
 
 
-def approved(gauntlet: Gauntlet, status: str, message: str, **arguments: object) -> None:
-    result = gauntlet.stop(**arguments)  # type: ignore[arg-type]
+def approved(gauntlet: Gauntlet, status: str, message: str, **arguments: Any) -> None:
+    assert_status(gauntlet.stop(**arguments), status, message)
+
+
+def assert_status(result: HookResult, status: str, message: str) -> None:
     assert_approved(result)
     assert result.exit_code == 0
     assert (result.json["decision"], result.json["status"]) == ("approve", status)
@@ -123,13 +127,13 @@ def test_unexpected(passing: Gauntlet, tmp_path: Path, scenario: str) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "yaml.py").write_text("raise RuntimeError('out of order')\n")
     path = f"{tmp_path / 'broken'}:{passing.env['PYTHONPATH']}"
-    approved(passing, "error", "RuntimeError: out of order", env={"PYTHONPATH": path})
+    assert_status(passing.process_stop({"PYTHONPATH": path}), "error", "RuntimeError: out of order")
     assert ".gauntlet-run.lock" not in passing.files()
 
 
 @scenario("R16.S13")
 def test_invalid_input(passing: Gauntlet, scenario: str) -> None:
-    result = passing.send("{")
+    result = passing.process_stop(stdin="{")
     assert_approved(result)
     assert json.loads(result.stdout)["status"] == "invalid_input"
     assert "Invalid JSON input" in result.json["message"]
