@@ -113,9 +113,9 @@ def test_null_is_missing(plan: Plan, fake_claude: FakeCli, decide: Callable[...,
         ("tdd", "0"),
     ],
 )
-def test_as_a_process(checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli, field: str, value: str) -> None:
+def test_what_is_printed(checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli, field: str, value: str) -> None:
     plan.state.raw(state_with(field, value))
-    result = checked_hook()
+    result = checked_hook(process=field == "phase")
     assert_approved(result, rf"validated successfully\nPlan 'test-plan': state\.json: {field} must be ")
     assert f"state.json: {field} must be " in result.stderr
     assert checked_hook.changed == set()
