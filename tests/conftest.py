@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Callable
-
 import pytest
-from support.commands import Ran, run_here, run_process
+from support.commands import Ran, Taskie, run_here, run_process
 
 from pytest_taskie import Project
-
-Taskie = Callable[..., Ran]
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import ROOT
 
 from core.living import descriptors
 from taskie.plans import state
 from taskie.store import Lock, StoreError
 
-ROOT = Path(__file__).parents[2]
 # Takes the lock, says so, and holds it until its stdin ends.
 HOLDER = """
 import sys

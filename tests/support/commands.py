@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Callable
 from unittest.mock import patch
 
 import pytest
@@ -34,6 +34,9 @@ class Ran:
     code: int
     out: str
     err: str
+
+
+Taskie = Callable[..., Ran]  # the fixture `taskie`
 
 
 def run_here(words: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"") -> Ran:
