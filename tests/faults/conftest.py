@@ -70,6 +70,11 @@ class Reviewer:
         self.path.write_text(f"#!/bin/sh\necho >> '{self._calls}'\n{script}\n")
         self.path.chmod(0o755)
 
+    def reviews(self, plan: Path) -> None:
+        """Write the plan's first review, which it fails."""
+        verdict = json.dumps({"structured_output": {"verdict": "FAIL"}})
+        self.runs(f"echo '# R' > '{plan}/plan-review-1.md'; echo '{verdict}'")
+
     def breeds(self, ending: str, *kinds: str, first: str = ":") -> None:
         words = " ".join([str(self.notes), ending, *kinds])
         self.runs(f"{first}\nexec '{sys.executable}' -I -S '{OFFSPRING}' {words}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faults.conftest import CheckedHook
+from faults.conftest import CheckedHook, Reviewer
 from pytest_taskie import FakeCli, Project, assert_approved
 
 PLAN_NAMES = {
@@ -56,10 +56,10 @@ def test_plan_without_a_review(checked_hook: CheckedHook, project: Project, name
 
 
 @pytest.mark.parametrize("name", ["a", "0", "_x", "a.b", "A-1_2.3", "x" * 200])
-def test_plan_with_a_good_name(checked_hook: CheckedHook, project: Project, fake_claude: FakeCli, name: str) -> None:
-    project.make_plan(name, state={"next_phase": "plan-review"})
+def test_plan_with_a_good_name(checked_hook: CheckedHook, project: Project, reviewer: Reviewer, name: str) -> None:
+    reviewer.reviews(project.make_plan(name, state={"next_phase": "plan-review"}).path)
     assert checked_hook().blocked
-    assert len(fake_claude.calls) == 1
+    assert reviewer.calls == 1
 
 
 TASKS = {

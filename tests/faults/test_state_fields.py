@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import pytest
 
-from faults.conftest import CheckedHook
+from faults.conftest import CheckedHook, Reviewer
 from pytest_taskie import FakeCli, Plan, assert_approved, make_state
 from taskie.plans.state import FIELDS
 from taskie.protocol import Decision
@@ -139,8 +139,9 @@ def test_next_phase_that_is_no_phase(
 
 @pytest.mark.parametrize("value", ["1.10", "1e400", "123456789012345678901234567890", '"\\ud800"', '{"a": [1.50]}'])
 def test_unknown_fields_of_any_type_are_kept(
-    checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli, value: str
+    checked_hook: CheckedHook, plan: Plan, reviewer: Reviewer, value: str
 ) -> None:
+    reviewer.reviews(plan.path)
     plan.state.raw(state_with("mine", value))
     assert checked_hook().blocked
     assert f'"mine": {value}' in plan.state.path.read_text()
