@@ -48,7 +48,7 @@ def run_here(words: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: 
         with patch.dict(os.environ, env, clear=True), _streams(given, out, err):
             os.chdir(cwd)
             before_alarm = signal.signal(signal.SIGALRM, _overtime)
-            signal.setitimer(signal.ITIMER_REAL, SECONDS)
+            signal.setitimer(signal.ITIMER_REAL, SECONDS, 5)  # and again, should its cleaning up not end either
             try:
                 code = cli.main(list(words))
             except SystemExit as ended:
