@@ -19,7 +19,7 @@ test-validation: $(VENV)/ready
 # The real clients come from npm into the user's cache.
 test-client: $(VENV)/ready
 	$(BIN)/taskie client install claude codex
-	$(PYTEST) -n $(JOBS) tests/client --taskie-require-client
+	$(PYTEST) -n $(JOBS) tests/client --taskie-require-client $(ARGS)
 
 lint: $(VENV)/ready-lint
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from taskie.errors import USAGE_ERROR, CommandError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from importlib.metadata import EntryPoint
 
     from taskie.engine import Engine
 
@@ -28,10 +29,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         from taskie import hook  # at once: a hook must not wait for a parser
 
         return hook.main(words[1:], only)
-    if words[:1] == ["client"]:
-        return _plugged_in("client")(words[1:])
     try:
-        parser = _parser(words)
+        parser, commands = _parser(words)
+        if not words or words[0].startswith("-"):
+            for name, entry in _plugged_in().items():
+                commands.add_parser(name, help=entry.load().SUMMARY)
+        elif words[0] not in commands.choices:
+            return _foreign(words[0])(words[1:])
         options = vars(parser.parse_args(words))
         if "run" not in options:
             parser.print_help()
@@ -56,25 +60,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return end_by(number)
 
 
-def _plugged_in(name: str) -> Callable[[Sequence[str]], int]:
-    """The `main` of a command that is not part of this package: an entry point of the group `taskie.commands`."""
+def _plugged_in() -> dict[str, EntryPoint]:
+    """Commands of other packages, such as pytest_taskie's: entry points that name a module with SUMMARY and main."""
     from importlib.metadata import entry_points
 
     group = "taskie.commands"
     found = entry_points(group=group) if sys.version_info >= (3, 10) else entry_points().get(group, ())
-    for entry in found:
-        if entry.name == name:
-            main: Callable[[Sequence[str]], int] = entry.load().main
-            return main
-
-    def missing(argv: Sequence[str]) -> int:
-        print(f"taskie: `taskie {name}` needs an installation: pip install pytest-taskie", file=sys.stderr)
-        return 1
-
-    return missing
+    return {entry.name: entry for entry in found}
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+def _foreign(name: str) -> Callable[[Sequence[str]], int]:
+    entry = _plugged_in().get(name)
+    if entry is None:
+        hint = "`taskie --help` lists all; some, such as `client`, need an installation: pip install pytest-taskie"
+        raise CommandError(f"there is no command {name!r}. {hint}", USAGE_ERROR)
+    main: Callable[[Sequence[str]], int] = entry.load().main
+    return main
+
+
+def _parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Commands]:
     parser = argparse.ArgumentParser(
         prog="taskie",
         description="Keeps a coding agent at work until its plan, its tasks and its code have passed their reviews.",
@@ -115,8 +119,6 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         except Exception as error:
             broken[name] = error
     _add_setup(commands)
-    # Its options are its own, and need pytest's plugin: see _plugged_in.
-    commands.add_parser("client", help="real clients for the tests: install, list, check", add_help=False)
     demo = _add(
         commands,
         "demo",
@@ -133,7 +135,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
             raise CommandError(report(fault, os.environ, f"Taskie's engine {name}"))
         if name not in commands.choices:
             commands.add_parser(name, help=f"cannot be used ({type(fault).__name__}: {fault})")
-    return parser
+    return parser, commands
 
 
 def _add(commands: Commands, name: str, summary: str, description: str, **defaults: Any) -> argparse.ArgumentParser:

@@ -25,6 +25,7 @@ from pytest_taskie import Events, HookResult, Project, RunHook
 from taskie import cli
 from taskie.autopilot import blueprint, committing, tool_use
 from taskie.project import plugin_root
+from taskie.protocol import Event
 
 ROOT = Path(plugin_root())
 TASKIE = [sys.executable, str(ROOT / "bin" / "taskie"), "autopilot"]
@@ -181,7 +182,8 @@ class Autopilot:
 
     def objection(self, name: str, path: object, cwd: Path | None = None, project_dir: Path | None = None) -> str:
         """Why the same hook would deny it, judged without its process; empty if it would not."""
-        event = {"tool_name": name, "tool_input": {"file_path": str(path)}, "cwd": str(cwd or self.root)}
+        fields = {"tool_name": name, "tool_input": {"file_path": str(path)}}
+        event = Event(cwd=str(cwd or self.root), name="PreToolUse", fields=fields)
         env = {**self.project.env, "CLAUDE_PROJECT_DIR": str(project_dir or self.root)}
         return tool_use.objection(event, env) or ""
 

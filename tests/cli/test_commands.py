@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
+from support import ROOT
+from support.commands import Taskie
 
 from pytest_taskie import Plan, Project
 from taskie import cli, demo, stand_in
-
-ROOT = Path(__file__).parents[2]
 
 
 class TestHelp:
@@ -141,43 +141,24 @@ class TestStatus:
 
 
 class TestStopHook:
-    def test_is_the_same_hook(
-        self, plan: Plan, project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        done = subprocess.run(
-            [sys.executable, "-m", "taskie", "stop-hook"],
-            input="{}",
-            cwd=project.path,
-            env={**project.env, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=30,
-        )
-        assert "validated" in done.stdout
+    def test_is_the_same_hook(self, plan: Plan, taskie: Taskie) -> None:
+        done = taskie("stop-hook", stdin="{}", process=True)
+        assert done.code == 0
+        assert "validated" in done.out
 
-    def test_fails_open(self, project: Project) -> None:
+    def test_fails_open(self, taskie: Taskie) -> None:
         for words, code in ((["--fail-open"], 0), ([], 2)):
-            done = subprocess.run(
-                [sys.executable, "-m", "taskie", "stop-hook", *words],
-                input="x",
-                cwd=project.path,
-                env={**project.env, "PYTHONPATH": str(ROOT)},
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=30,
-            )
-            assert done.returncode == code
-            assert "Invalid JSON input" in done.stderr
+            done = taskie("stop-hook", *words, stdin="x")
+            assert done.code == code
+            assert "Invalid JSON input" in done.err
 
 
 class TestDemo:
     def test_from_a_fresh_clone(self, tmp_path: Path, project: Project) -> None:
-        """No installation: only the interpreter, in a copy of the files."""
+        """No installation: only the interpreter, in a copy of the files. The folder stays, since it is asked for."""
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); import runpy; "
-             "sys.argv = ['taskie', 'demo']; runpy.run_module('taskie', run_name='__main__')"],
+             "sys.argv = ['taskie', 'demo', '--keep']; runpy.run_module('taskie', run_name='__main__')"],
             cwd=project.path,
             env={**project.env, "TMPDIR": str(tmp_path)},
             capture_output=True,
@@ -201,16 +182,18 @@ class TestDemo:
             ("all-code-review", "2", "sonnet", "PASS", "approve:"),
         ]
         assert "\033" not in done.stdout
-        assert not list(tmp_path.glob("taskie-demo-*"))
+        (folder,) = tmp_path.glob("taskie-demo-*")
+        assert str(folder) in done.stdout
+        assert json.loads((folder / "project/.taskie/plans/greeting/state.json").read_text())["phase"] == "complete"
 
-    def test_leaves_the_folder_if_asked(
+    def test_leaves_nothing_unless_asked(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-        assert cli.main(["demo", "--keep"]) == 0
-        (folder,) = tmp_path.glob("taskie-demo-*")
-        assert str(folder) in capsys.readouterr().out
-        assert json.loads((folder / "project/.taskie/plans/greeting/state.json").read_text())["phase"] == "complete"
+        monkeypatch.setattr(demo._Demo, "play", lambda self: 11)
+        assert cli.main(["demo"]) == 0
+        assert "Done: 11 stops in" in capsys.readouterr().out
+        assert not list(tmp_path.iterdir())
 
     @pytest.mark.parametrize("wrong", [{"verdict": "FAIL"}, {"exit": 1}, {"writes": False}])
     def test_ends_non_zero_if_anything_goes_wrong(
@@ -222,7 +205,7 @@ class TestDemo:
     ) -> None:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         script = stand_in.script
-        monkeypatch.setattr(stand_in, "script", lambda scenario, answers: script(scenario, [*answers[:3], wrong]))
+        monkeypatch.setattr(stand_in, "script", lambda scenario, answers: script(scenario, [wrong]))
         assert demo.main() == 1
         assert "the demo failed" in capsys.readouterr().err
         assert list(tmp_path.glob("taskie-demo-*")), "what went wrong can be looked at"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from support import ROOT
+from support.commands import Taskie
 
 from pytest_taskie import Plan, Project
 from taskie import cli
@@ -18,7 +18,6 @@ from taskie.plans import next_command
 
 pytestmark = pytest.mark.state
 
-ROOT = Path(__file__).parents[2]
 DONE = "# Task\n\n### Subtask\n- **Status**: done\n"
 HALF_DONE = "# Task\n\n### Subtask\n- **Status**: pending\n"
 
@@ -105,17 +104,10 @@ class TestOutput:
         assert next_("--plan", "b")["action"] == "continue-task"
         assert project.git("status", "--porcelain") == ""
 
-    def test_as_a_process(self, make_plan: Callable[..., Plan], project: Project) -> None:
+    def test_as_a_process(self, make_plan: Callable[..., Plan], taskie: Taskie) -> None:
         make_plan(state={"phase": "new-plan"}, files={"plan.md": "# Half"})
-        done = subprocess.run(
-            [sys.executable, "-m", "taskie", "next", "--json"],
-            cwd=project.path,
-            env={**project.env, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert json.loads(done.stdout)["action"] == "new-plan"
+        done = taskie("next", "--json", process=True)
+        assert json.loads(done.out)["action"] == "new-plan"
 
 
 class TestWhichPlan:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
-from pathlib import Path
 from typing import Callable
 
 import pytest
+from support import ROOT
 
 from pytest_taskie import Plan, Project
 from taskie import cli
@@ -383,10 +384,8 @@ class TestWhichPlan:
 
 
 def test_the_same_words_as_a_module(plan: Plan, project: Project) -> None:
-    import subprocess
-
     plan.state.write()
-    env = {**project.env, "PYTHONPATH": str(Path(__file__).parents[2])}
+    env = {**project.env, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-m", "taskie", "state", "get", ".phase", "-r"],
         cwd=project.path,

@@ -11,6 +11,11 @@ from pathlib import Path
 
 def is_alive(number: int) -> bool:
     """Whether it runs; one that has ended and waits for its parent does not."""
+    if Path("/proc/self/stat").exists():
+        try:
+            return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+        except OSError:
+            return False
     shown = subprocess.run(["ps", "-o", "stat=", "-p", str(number)], capture_output=True, text=True, check=False)
     return shown.stdout.strip()[:1] not in ("", "Z", "X")
 

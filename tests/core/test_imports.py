@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import ROOT
 
 from pytest_taskie import Events, FakeCli, Plan, Project
 
-ROOT = Path(__file__).parents[2]
 ALWAYS = "__future__ os sys json enum fcntl errno time select re signal stat"
 TOO_DEAR = {"argparse", "contextlib", "dataclasses", "logging", "pathlib", "tempfile", "typing"}
 

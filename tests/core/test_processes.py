@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import ROOT
 
 from core.living import end_survivors, noted, survivors
 from taskie import agent, processes
 
-ROOT = Path(__file__).parents[2]
 OFFSPRING = Path(__file__).with_name("offspring.py")
 KINDS = ["fork", "session", "daemon", "deaf-fork", "deaf-session", "deaf-daemon"]
 
@@ -65,7 +65,7 @@ def notes(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def family(notes: Path, monkeypatch: pytest.MonkeyPatch) -> Family:
-    monkeypatch.setattr(processes, "GRACE", 0.2)
+    monkeypatch.setattr(processes, "GRACE", 0.05)
     return Family(notes, monkeypatch)
 
 
@@ -95,6 +95,7 @@ def test_sigterm_first_and_sigkill_after_the_grace(family: Family, monkeypatch: 
         kill(number, what)
 
     monkeypatch.setattr(os, "kill", noting)
+    monkeypatch.setattr(processes, "GRACE", 0.4)  # longer than a look at all processes takes
     begun = time.monotonic()
     family.run("deaf")
     assert sent == [signal.SIGTERM, signal.SIGKILL]
@@ -119,7 +120,7 @@ def test_a_signal_to_us_ends_the_family_first(tmp_path: Path, notes: Path, numbe
     """The process that runs the agent gets a signal when all of the agent's processes are there."""
     script = (
         "import os, sys; sys.path.insert(0, sys.argv[1]); from taskie import agent, processes\n"
-        "processes.GRACE = 0.2\n"
+        "processes.GRACE = 0.05\n"
         "try: agent.run(sys.argv[2:], cwd='/', env=dict(os.environ), stdout=2, stderr=2, seconds=500)\n"
         "except processes.Ended as ended: print('ended by', ended.number, flush=True)"
     )
@@ -154,6 +155,7 @@ def test_without_proc_the_listing_of_ps_is_used(family: Family, monkeypatch: pyt
         return listdir(path)
 
     monkeypatch.setattr(os, "listdir", no_proc)
+    monkeypatch.setattr(processes, "GRACE", 10.0)  # `ps` has as long to answer
     assert family.run("wait", "fork", "session") == agent.Outcome(None, "took too long")
     assert survivors(family.notes) == []
 

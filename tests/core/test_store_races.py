@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import ROOT
 
 from core.living import descriptors
 from taskie.plans import state
@@ -18,7 +19,6 @@ from taskie.store import Lock, StoreError
 
 pytestmark = pytest.mark.state
 
-ROOT = Path(__file__).parents[2]
 # Takes the lock, says so, and holds it until its stdin ends.
 HOLDER = """
 import sys

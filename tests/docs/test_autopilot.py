@@ -6,20 +6,20 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+import support
+from support import ROOT
 
 from pytest_taskie import Events, Project
 from taskie.autopilot import acceptance, verifying
 from taskie.autopilot.table import FLOW, LIMITS, TABLE
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "autopilot.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return support.blocks(PAGE, language)
 
 
 @pytest.fixture

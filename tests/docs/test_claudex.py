@@ -8,18 +8,19 @@ import sys
 from pathlib import Path
 
 import pytest
+import support
+from support import ROOT
 
 from pytest_taskie import Project
 from taskie.claudex.runner import SANDBOX
 from taskie.claudex.texts import NOTHING, PERSONAS
 from taskie.config import load
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "claudex.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return support.blocks(PAGE, language)
 
 
 def run(project: Project, script: str) -> subprocess.CompletedProcess[str]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from support import ROOT
+from support.commands import Ran, run_here
 
 from pytest_taskie import FakeCli, Project
 
-ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "gauntlet.md").read_text()
 NAMED = re.compile(r"`((?:\.gauntlet|~)/[^`]+)`[^`\n]*:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMANDS = [
@@ -41,19 +39,10 @@ def documented(project: Project, fake_claude: FakeCli, fake_codex: FakeCli) -> P
     return project
 
 
-def run(project: Project, line: str, given: str = "") -> subprocess.CompletedProcess[str]:
+def run(project: Project, line: str, given: str = "") -> Ran:
     words = shlex.split(line)
     assert words[0] == "taskie"
-    return subprocess.run(
-        [sys.executable, "-m", "taskie", *words[1:]],
-        cwd=project.path,
-        env={**project.env, "PYTHONPATH": str(ROOT)},
-        input=given,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    return run_here(words[1:], cwd=project.path, env=project.env, stdin=given.encode())
 
 
 def test_the_files_are_all_there() -> None:
@@ -64,18 +53,18 @@ def test_the_files_are_all_there() -> None:
 
 def test_the_configuration_is_valid(documented: Project) -> None:
     done = run(documented, "taskie gauntlet validate")
-    assert (done.stdout, done.returncode) == ("Valid.\n", 0)
+    assert (done.out, done.code) == ("Valid.\n", 0)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_every_command(documented: Project, line: str) -> None:
     done = run(documented, line)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout
+    assert done.code == 0, done.out + done.err
+    assert done.out
 
 
 def test_a_run_has_every_gate(documented: Project) -> None:
-    told = run(documented, "taskie gauntlet run").stdout
+    told = run(documented, "taskie gauntlet run").out
     for gate in ("check:.:tests", "check:packages/one:lint", "review:src/**/*.py:quality@2"):
         assert f"PASS  {gate}" in told
 
@@ -87,11 +76,11 @@ def test_the_answer_to_a_violation(documented: Project, fake_claude: FakeCli) ->
         {key: value for key, value in each.items() if key not in ("status", "result")} for each in example["violations"]
     ]
     fake_claude.outputs({"structured_output": {"status": "fail", "violations": found}})
-    assert json.loads(run(documented, "taskie gauntlet stop-hook", "{}").stdout)["status"] == "failed"
+    assert json.loads(run(documented, "taskie gauntlet stop-hook", "{}").out)["status"] == "failed"
     (written,) = (documented.path / "gauntlet_logs").glob("review_*claude@1.1.json")
     assert {**json.loads(written.read_text()), "violations": 0} == {**example, "violations": 0}
     written.write_text(block)
-    again = json.loads(run(documented, "taskie gauntlet stop-hook", '{"stop_hook_active": true}').stdout)
+    again = json.loads(run(documented, "taskie gauntlet stop-hook", '{"stop_hook_active": true}').out)
     assert again["status"] == "passed_with_warnings"
 
 

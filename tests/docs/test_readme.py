@@ -8,17 +8,19 @@ import sys
 from pathlib import Path
 
 import pytest
+import support
+from support import ROOT
+from support.commands import Taskie
 
 from docs.diagram import mermaid
 from pytest_taskie import Project
 from taskie.config import SETTINGS, Config, load
 
-ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return support.blocks(README, language)
 
 
 def test_it_opens_with_the_two_commands() -> None:
@@ -42,7 +44,7 @@ def test_the_first_test(pytester: pytest.Pytester) -> None:
     pytester.makefile(".ini", pytest=ini)
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
     hook.write_text("#!/bin/sh\ncat >/dev/null\n")
-    pytester.runpytest_subprocess().assert_outcomes(passed=1, failed=1)
+    pytester.runpytest_inprocess().assert_outcomes(passed=1, failed=1)
 
 
 def test_the_picture_is_drawn_from_the_table() -> None:
@@ -85,14 +87,11 @@ def test_a_plan_by_hand(project: Project) -> None:
 
 
 @pytest.mark.parametrize("line", [line for block in blocks("console") for line in block.splitlines() if "  " in line])
-def test_commands_that_are_listed_exist(line: str) -> None:
+def test_commands_that_are_listed_exist(line: str, taskie: Taskie) -> None:
     words = line.split("  ")[0].split()
     assert words[0] == "taskie"
     verbs = [word for word in words[1:] if word.isalpha() and word.islower()]
-    done = subprocess.run(
-        [sys.executable, "-m", "taskie", *verbs, "--help"], cwd=ROOT, capture_output=True, check=False, timeout=30
-    )
-    assert done.returncode == 0
+    assert taskie(*verbs, "--help").code == 0
 
 
 def test_the_commands_in_the_table_exist() -> None:

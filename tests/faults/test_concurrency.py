@@ -7,16 +7,20 @@ import os
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Callable
 
 import pytest
 
+from faults.conftest import CheckedHook, Reviewer
 from faults.snapshot import leftovers, written
 from pytest_taskie import Events, FakeCli, HookResult, Plan, Project, RunHook, assert_approved, assert_blocked
 from taskie.plans import loop
 from taskie.protocol import Decision
 
 pytestmark = pytest.mark.state
+
+StopEditing = Callable[[dict[str, object]], tuple[HookResult, str]]
 
 
 @pytest.fixture
@@ -102,6 +106,20 @@ def test_the_other_one_was_faster(
     assert due.state.read()["phase_iteration"] == 1
 
 
+@pytest.fixture
+def stop_editing(due: Plan, reviewer: Reviewer, checked_hook: CheckedHook, tmp_path: Path) -> StopEditing:
+    """One stop, and the state as it was edited meanwhile: by the reviewer, so it is certain what came when."""
+
+    def run(edit: dict[str, object]) -> tuple[HookResult, str]:
+        (tmp_path / "edited").write_text(json.dumps({**due.state.read(), **edit}))
+        verdict = json.dumps({"structured_output": {"verdict": "FAIL"}})
+        edits = f"cat '{tmp_path}/edited' > '{due.state.path}'"
+        reviewer.runs(f"{edits}; echo '# R' > '{due.path}/plan-review-1.md'; echo '{verdict}'")
+        return checked_hook(), (tmp_path / "edited").read_text()
+
+    return run
+
+
 @pytest.mark.parametrize(
     "edit",
     [
@@ -114,17 +132,17 @@ def test_the_other_one_was_faster(
     ],
     ids=lambda edit: next(iter(edit)),
 )
-def test_an_edit_during_the_review_wins(due: Plan, review: Review, edit: dict[str, object]) -> None:
-    due.state.raw(edited := json.dumps({**due.state.read(), **edit}))
-    assert_approved(review.finish(), "state.json was edited during the review; the edit is kept")
+def test_an_edit_during_the_review_wins(due: Plan, stop_editing: StopEditing, edit: dict[str, object]) -> None:
+    result, edited = stop_editing(edit)
+    assert_approved(result, "state.json was edited during the review; the edit is kept")
     assert due.state.path.read_text() == edited
     assert (due.path / "plan-review-1.md").exists()
 
 
 @pytest.mark.parametrize("edit", [{"max_reviews": 3}, {"tdd": True}, {"mine": [1, 2]}, {"new": "x"}], ids=str)
-def test_an_edit_of_something_else_is_kept(due: Plan, review: Review, edit: dict[str, object]) -> None:
-    due.state.raw(json.dumps({**due.state.read(), **edit}))
-    assert_blocked(review.finish())
+def test_an_edit_of_something_else_is_kept(due: Plan, stop_editing: StopEditing, edit: dict[str, object]) -> None:
+    result, _ = stop_editing(edit)
+    assert_blocked(result)
     after = due.state.read()
     assert {key: after[key] for key in edit} == edit
     assert (after["phase_iteration"], after["next_phase"]) == (1, "post-plan-review")

@@ -7,19 +7,20 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from core.living import end_survivors, is_alive, survivors
+from support import HOOK, ROOT
 
-from faults.conftest import HOOK
+from faults.conftest import OFFSPRING
 from faults.snapshot import leftovers, snapshot
 from pytest_taskie import Events, FakeCli, Plan, Project, RunHook, assert_approved
 
 pytestmark = pytest.mark.state
 
-ROOT = Path(__file__).parents[2]
-OFFSPRING = ROOT / "tests" / "core" / "offspring.py"
 DRIVER = Path(__file__).with_name("interrupted_hook.py")
 NAME = "plan-review-1.md"
 OLD, NEW = b"an earlier cycle's\n", b"# New review\n"
@@ -103,14 +104,24 @@ def test_killed_during_the_review(
     assert leftovers(due.path) == []
 
 
+@dataclass(frozen=True)
+class Swept:
+    """How one of the hooks ended, and the calls that it made."""
+
+    code: int
+    out: str
+    err: str
+    calls: list[str]
+
+
 class Sweep:
     """Runs the hook again and again, with another call going wrong each time."""
 
-    def __init__(self, project: Project, events: Events, plan: Plan, calls: Path) -> None:
+    def __init__(self, project: Project, events: Events, plan: Plan, folder: Path) -> None:
         self._project = project
-        self._event = json.dumps(events.stop()) + "\n"
+        self._files = {name: folder / name for name in ("event", "calls", "out", "err")}
+        self._files["event"].write_text(json.dumps(events.stop()) + "\n")
         self._plan = plan
-        self._calls = calls
         self._state = plan.state.path.read_bytes()
         reviewer = project.home / "bin" / "claude"
         reviewer.parent.mkdir()
@@ -123,30 +134,36 @@ class Sweep:
         reviewer.chmod(0o755)
         project.env["PATH"] = f"{reviewer.parent}:{project.env['PATH']}"
 
-    def run(self, mode: str, number: int) -> tuple[subprocess.CompletedProcess[str], list[str]]:
-        """One stop on the plan as it was at first; how it ended, and the calls that it made."""
-        for path in self._plan.path.glob(".*"):
-            path.unlink()
-        self._plan.state.raw(self._state)
-        (self._plan.path / NAME).write_bytes(OLD)
-        self._calls.write_text("")
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", str(DRIVER), str(ROOT), mode, str(number), str(self._calls)],
-            input=self._event,
+    def __call__(self, mode: str) -> Iterator[Swept]:
+        """Every stop starts on the plan as it was at first."""
+        with subprocess.Popen(
+            [sys.executable, "-I", "-S", str(DRIVER), str(ROOT / "tests"), mode, *map(str, self._files.values())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             env=self._project.env,
             cwd=self._project.path,
-            capture_output=True,
             text=True,
-            check=False,
-        )
-        return done, self._calls.read_text().split()
+        ) as driver:
+            assert driver.stdin is not None
+            assert driver.stdout is not None
+            for number in range(1, 200):
+                for path in self._plan.path.glob(".*"):
+                    path.unlink()
+                self._plan.state.raw(self._state)
+                (self._plan.path / NAME).write_bytes(OLD)
+                self._files["calls"].write_text("")
+                driver.stdin.write(f"{number}\n")
+                driver.stdin.flush()
+                code = int(driver.stdout.readline())
+                out, err, calls = (self._files[name].read_text() for name in ("out", "err", "calls"))
+                yield Swept(code, out, err, calls.split())
 
-    def wrong(self, done: subprocess.CompletedProcess[str]) -> list[str]:
+    def wrong(self, done: Swept) -> list[str]:
         """What does not hold, but must after any end."""
         state = self._plan.state.path.read_bytes()
         recorded = state != self._state
         review = (self._plan.path / NAME).read_bytes() if (self._plan.path / NAME).exists() else None
-        said = json.loads(done.stdout) if done.stdout else {}
+        said = json.loads(done.out) if done.out else {}
         must_not = {
             f"left {leftovers(self._plan.path)}": leftovers(self._plan.path) != [],
             f"the review is {review!r}": review not in (OLD, NEW),
@@ -159,23 +176,22 @@ class Sweep:
 
 @pytest.fixture
 def sweep(project: Project, events: Events, due: Plan, tmp_path: Path) -> Sweep:
-    return Sweep(project, events, due, tmp_path / "calls")
+    return Sweep(project, events, due, tmp_path)
 
 
 @pytest.mark.parametrize("mode", ["refused", "ended before", "ended after"])
 def test_every_call_may_be_the_last(sweep: Sweep, mode: str) -> None:
     problems: list[str] = []
-    for number in range(1, 200):
-        done, calls = sweep.run(mode, number)
-        if len(calls) < number:
-            assert json.loads(done.stdout)["decision"] == "block"
+    for number, done in enumerate(sweep(mode), 1):
+        if len(done.calls) < number:
+            assert json.loads(done.out)["decision"] == "block"
             assert number > 12
             assert problems == []
             return
-        where = f"call {number} ({calls[number - 1]}) {mode}"
-        assert done.returncode in ((0,) if mode == "refused" else (0, -signal.SIGTERM)), f"{where}: {done.stderr}"
+        where = f"call {number} ({done.calls[number - 1]}) {mode}"
+        assert done.code in ((0,) if mode == "refused" else (0, -signal.SIGTERM)), f"{where}: {done.err}"
         wrong = sweep.wrong(done)
-        if mode == "refused" and calls[number - 1] == "unlink":
+        if mode == "refused" and done.calls[number - 1] == "unlink":
             wrong = [what for what in wrong if not what.startswith("left ")]  # what cannot be removed stays
         problems += [f"{where}: {what}" for what in wrong]
     pytest.fail("the run never completed")

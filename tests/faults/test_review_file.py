@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from faults.conftest import CheckedHook
+from faults.conftest import CheckedHook, Reviewer
 from faults.snapshot import written
 from pytest_taskie import FakeCli, Plan, assert_approved, assert_blocked
 
@@ -39,14 +39,14 @@ def due(plan: Plan) -> Plan:
 
 @pytest.mark.parametrize("action", list(NO_REVIEW.values()), ids=list(NO_REVIEW))
 @pytest.mark.parametrize("old", [True, False], ids=["old review", "no review"])
-def test_no_review(checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, action: str, old: bool) -> None:
+def test_no_review(checked_hook: CheckedHook, due: Plan, reviewer: Reviewer, action: str, old: bool) -> None:
     """Exit 0 and the verdict PASS are not enough; what was there before is there again."""
     if old:
         due.write(NAME, "an earlier cycle's\n")
-    fake_claude.runs(f"cd {HERE}; {action}; {VERDICT}")
-    result = checked_hook()
+    reviewer.runs(f"cd {HERE}; {action}; {VERDICT}")
+    result = checked_hook(process=action == NO_REVIEW["nothing"])
     assert_approved(result, f"Review failed: the reviewer ended without writing {NAME}; see ")
-    assert len(fake_claude.calls) == 1
+    assert reviewer.calls == 1
     assert checked_hook.changed <= {f"{HERE}/.review-1.log"}
     if old:
         assert (due.path / NAME).read_text() == "an earlier cycle's\n"
@@ -70,7 +70,7 @@ def test_old_one_makes_room(checked_hook: CheckedHook, due: Plan, fake_claude: F
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "dangling link", "FIFO", "directory"])
-def test_old_one_comes_back(checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, kind: str) -> None:
+def test_old_one_comes_back(checked_hook: CheckedHook, due: Plan, reviewer: Reviewer, kind: str) -> None:
     path = due.path / NAME
     if kind == "file":
         path.write_text("an earlier cycle's\n")
@@ -83,7 +83,7 @@ def test_old_one_comes_back(checked_hook: CheckedHook, due: Plan, fake_claude: F
         path.mkdir()
         (path / "notes.txt").write_text("mine")
     before = written(path)
-    fake_claude.runs(f"cd {HERE}; echo '# half' > {NAME}; exit 1")
+    reviewer.runs(f"cd {HERE}; echo '# half' > {NAME}; exit 1")
     result = checked_hook()
     assert result.exit_code == 0
     assert "Review failed: " in (result.system_message or "")

@@ -3,53 +3,27 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+import os
+import signal
 
 import pytest
-from core.living import end_survivors, noted, survivors
+from core.living import is_alive, noted, survivors
+from support.clocks import Clock
 
-from faults.conftest import CheckedHook
+from faults.conftest import CheckedHook, Reviewer
 from pytest_taskie import FakeCli, HookResult, Plan, Project, assert_approved, assert_blocked
 
 pytestmark = pytest.mark.state
 
-OFFSPRING = Path(__file__).parents[1] / "core" / "offspring.py"
 LOG = ".taskie/plans/test-plan/.review-1.log"
 REVIEW = ".taskie/plans/test-plan/plan-review-1.md"
-SOON = {"TASKIE_REVIEW_TIMEOUT": "2"}  # long enough for the offspring to be there
+SOON = {"TASKIE_REVIEW_TIMEOUT": "2"}
 
 
 @pytest.fixture
 def due(plan: Plan) -> Plan:
     plan.state.write(next_phase="plan-review", mine=1.10)
     return plan
-
-
-class Reviewer:
-    """A `claude` that is nothing but a shell script."""
-
-    def __init__(self, project: Project) -> None:
-        self.path = project.home / "bin" / "claude"
-        self.path.parent.mkdir()
-        self.notes = project.home / "notes"
-        project.env["PATH"] = f"{self.path.parent}:{project.env['PATH']}"
-
-    def runs(self, script: str) -> None:
-        self.path.write_text(f"#!/bin/sh\n{script}\n")
-        self.path.chmod(0o755)
-
-    def breeds(self, ending: str, *kinds: str, first: str = ":") -> None:
-        words = " ".join([str(self.notes), ending, *kinds])
-        self.runs(f"{first}\nexec '{sys.executable}' -I -S '{OFFSPRING}' {words}")
-
-
-@pytest.fixture
-def reviewer(project: Project) -> Iterator[Reviewer]:
-    scripted = Reviewer(project)
-    yield scripted
-    end_survivors(scripted.notes)
 
 
 def failed(checked_hook: CheckedHook, why: str, env: dict[str, str] | None = None) -> HookResult:
@@ -62,6 +36,13 @@ def failed(checked_hook: CheckedHook, why: str, env: dict[str, str] | None = Non
     return result
 
 
+@pytest.fixture
+def clock(reviewer: Reviewer, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Three seconds have passed as soon as the reviewer and its three processes are there."""
+    return Clock(monkeypatch, lambda: len(noted(reviewer.notes)) == 4, leap=3.0)
+
+
+@pytest.mark.usefixtures("clock")
 def test_hangs(checked_hook: CheckedHook, due: Plan, reviewer: Reviewer) -> None:
     reviewer.breeds("wait", "fork", "session", "daemon", first="echo 'still thinking' >&2")
     failed(checked_hook, "the reviewer took too long: still thinking; see .*/.review-1.log", SOON)
@@ -70,16 +51,33 @@ def test_hangs(checked_hook: CheckedHook, due: Plan, reviewer: Reviewer) -> None
     assert (due.path / ".review-1.log").read_text() == "still thinking\n"
 
 
-def test_hangs_and_ignores_sigterm(checked_hook: CheckedHook, due: Plan, reviewer: Reviewer) -> None:
+def test_hangs_and_ignores_sigterm(
+    checked_hook: CheckedHook, due: Plan, reviewer: Reviewer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[int, int, float]] = []
+    kill = os.kill
+
+    def noting(number: int, what: int) -> None:
+        sent.append((number, what, clock.now))
+        kill(number, what)
+
+    monkeypatch.setattr(os, "kill", noting)
     reviewer.breeds("deaf", "deaf-fork", "deaf-session", "deaf-daemon")
-    result = failed(checked_hook, "the reviewer took too long", SOON)
-    assert len(noted(reviewer.notes)) == 4
+    failed(checked_hook, "the reviewer took too long", SOON)
     assert survivors(reviewer.notes) == []
-    assert 4.0 <= result.duration < 20
+    asked = {number: at for number, what, at in sent if what == signal.SIGTERM}
+    ended = {number: at for number, what, at in sent if what == signal.SIGKILL}
+    assert len(sent) == 8
+    assert asked.keys() == ended.keys() == set(noted(reviewer.notes))
+    grace = [ended[number] - asked[number] for number in asked]
+    assert 2.0 - clock.STEP <= min(grace) <= max(grace) < 10.0
 
 
-def test_ends_well_but_leaves_processes(checked_hook: CheckedHook, due: Plan, reviewer: Reviewer) -> None:
+def test_ends_well_but_leaves_processes(
+    checked_hook: CheckedHook, due: Plan, reviewer: Reviewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They are ended too, and the review counts."""
+    Clock(monkeypatch, lambda: len(noted(reviewer.notes)) == 4 and not is_alive(noted(reviewer.notes)[-1]))
     verdict = json.dumps({"structured_output": {"verdict": "FAIL"}})
     reviewer.breeds("0", "fork", "deaf-session", "daemon", first=f"echo '# R' > '{REVIEW}'; echo '{verdict}'")
     assert_blocked(checked_hook())

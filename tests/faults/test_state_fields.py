@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import pytest
 
-from faults.conftest import CheckedHook
+from faults.conftest import CheckedHook, Reviewer
 from pytest_taskie import FakeCli, Plan, assert_approved, make_state
 from taskie.plans.state import FIELDS
 from taskie.protocol import Decision
@@ -115,9 +115,9 @@ def test_null_is_missing(plan: Plan, fake_claude: FakeCli, decide: Callable[...,
         ("tdd", "0"),
     ],
 )
-def test_as_a_process(checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli, field: str, value: str) -> None:
+def test_what_is_printed(checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli, field: str, value: str) -> None:
     plan.state.raw(state_with(field, value))
-    result = checked_hook()
+    result = checked_hook(process=field == "phase")
     assert_approved(result, rf"validated successfully\nPlan 'test-plan': state\.json: {field} must be ")
     assert f"state.json: {field} must be " in result.stderr
     assert checked_hook.changed == set()
@@ -141,8 +141,9 @@ def test_next_phase_that_is_no_phase(
 
 @pytest.mark.parametrize("value", ["1.10", "1e400", "123456789012345678901234567890", '"\\ud800"', '{"a": [1.50]}'])
 def test_unknown_fields_of_any_type_are_kept(
-    checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli, value: str
+    checked_hook: CheckedHook, plan: Plan, reviewer: Reviewer, value: str
 ) -> None:
+    reviewer.reviews(plan.path)
     plan.state.raw(state_with("mine", value))
     assert checked_hook().blocked
     assert f'"mine": {value}' in plan.state.path.read_text()

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import ROOT
 
 from taskie import hook
 
-ROOT = Path(__file__).parents[2]
 # Says when it reached the hook's first line, after a moment that only it has lived through.
 SCRIPT = """
 import sys, time

@@ -9,12 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import HOOK, ROOT
 
 from pytest_taskie import Events, FakeCli, Plan, Project, RunHook, assert_approved, assert_blocked
-from taskie.project import plugin_root
 
-ROOT = Path(plugin_root())
-HOOK = ROOT / "hooks" / "stop-hook.sh"
 OPEN = [str(HOOK), "--fail-open"]
 SILENT = {"suppressOutput": True}
 

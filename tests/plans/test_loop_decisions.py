@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import HOOK
 
 from pytest_taskie import Events, FakeCli, Plan, Project, RunHook, assert_approved, assert_blocked
 from taskie.plans.phases import REVIEWS
-from taskie.project import plugin_root
 
 pytestmark = pytest.mark.state
 
-HOOK = str(Path(plugin_root()) / "hooks" / "stop-hook.sh")
 KINDS = [pytest.param(review, id=review.phase) for review in REVIEWS.values()]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import Taskie
 
 from pytest_taskie import FakeCli, Plan, Project, RunHook, assert_approved, assert_blocked
 from taskie.config import Config
@@ -260,11 +260,10 @@ class TestD13TwoSessions:
 
 
 class TestD18WhoWritesTheState:
-    def test_a_review_may_not(self, plan: Plan, project: Project) -> None:
+    def test_a_review_may_not(self, plan: Plan, project: Project, taskie: Taskie) -> None:
         before = plan.state.write()
-        asked = ["python3", "-m", "taskie", "state", "set", "next_phase=null"]
-        env = {**project.env, "PYTHONPATH": str(Path(__file__).parents[2]), "TASKIE_HOOK_SKIP": "1"}
-        done = subprocess.run(asked, cwd=project.path, env=env, capture_output=True, text=True, check=False, timeout=30)
-        assert done.returncode == 1
-        assert "a review never changes state.json" in done.stderr
+        project.env["TASKIE_HOOK_SKIP"] = "1"
+        done = taskie("state", "set", "next_phase=null")
+        assert done.code == 1
+        assert "a review never changes state.json" in done.err
         assert plan.state == before

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
 import pytest
+from support import ROOT
 
 from taskie.plans.phases import PHASES, POST_REVIEWS, REVIEWS, WORK
 from taskie.plans.routing import Found, NextStep, is_finished, new_plan, route, unusable
@@ -13,7 +13,7 @@ from taskie.plans.state import PlanState
 
 pytestmark = pytest.mark.state
 
-ACTIONS = Path(__file__).parents[2] / "actions"
+ACTIONS = ROOT / "actions"
 NO_ACTION = ("stop", "complete", "ask")
 
 PLAN = "# Plan\n\n## Overview\n\nWhat and why.\n"

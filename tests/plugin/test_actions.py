@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-from pathlib import Path
 
 import pytest
+from support import ROOT
+from support.commands import Taskie
 
-from pytest_taskie import Plan, Project
+from pytest_taskie import Plan
 from taskie.plans.phases import CYCLES, ONE_TASK, PHASES, REVIEWS
 from taskie.plans.state import FIELDS
 from taskie.plans.structure import violations
-from taskie.project import plugin_root
 
 pytestmark = [pytest.mark.state, pytest.mark.validation]
 
-ROOT = Path(plugin_root())
 ACTIONS = {path.stem: path.read_text() for path in sorted((ROOT / "actions").glob("*.md"))}
 COMMAND = re.compile(r"`taskie (state (?:set|begin) [^`]+)`")
 # Actions that are not phases themselves: they lead to one, or change none.
@@ -136,23 +134,15 @@ PATHS = [
 
 @pytest.mark.parametrize(("before", "name"), PATHS, ids=[f"{before}-{name}" for before, name in PATHS])
 def test_every_write_is_one_that_the_command_allows(
-    before: tuple[str, str | None] | None, name: str, plan: Plan, project: Project
+    before: tuple[str, str | None] | None, name: str, plan: Plan, taskie: Taskie
 ) -> None:
-    """The command as the action gives it, run by the plugin's own path."""
+    """The command as the action gives it; the first one run by the plugin's own path."""
     written = {} if before is None else plan.state.write(phase=before[0], next_phase=before[1], max_reviews=5, mine=1)
     command = COMMAND.findall(ACTIONS[name])[0].replace("{id}", "2").replace("{plan-id}", "test-plan")
-    done = subprocess.run(
-        [ROOT / "bin" / "taskie", *shlex.split(command)],
-        cwd=project.path,
-        env=project.env,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=30,
-    )
-    assert done.returncode == 0, done.stderr
+    done = taskie(*shlex.split(command), process=before is None)
+    assert done.code == 0, done.err
     after = plan.state.read()
-    assert json.loads(done.stdout) == after
+    assert json.loads(done.out) == after
     if name in CYCLES:
         assert (after["phase"], after["next_phase"]) == (name, PHASES[name].next[0])
         return  # which other fields: tests of the command

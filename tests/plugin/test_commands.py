@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from pathlib import Path
 
 import pytest
+from support import ROOT
 
 from taskie import __version__
 from taskie.autopilot.table import ANY, NEXT_TASK, STEPS, TABLE
-from taskie.project import plugin_root
 from tools import commands
 
-ROOT = Path(plugin_root())
 ACTIONS = sorted(path.stem for path in (ROOT / "actions").glob("*.md"))
 # Commands of engines that need no action: the command line does the work.
 ENGINES = [row.name for row in commands.ENGINES]

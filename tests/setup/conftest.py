@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
 
 import pytest
+from support.commands import Ran, Taskie
 
 from pytest_taskie import Project
 from taskie import cli
 from taskie.setup import places
-
-
-@dataclass(frozen=True)
-class Ran:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-Taskie = Callable[..., Ran]
 
 
 @pytest.fixture

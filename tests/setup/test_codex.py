@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 from faults.snapshot import written
+from support import HOOK
+from support.commands import Taskie
 
 from pytest_taskie import Project
-from setup.conftest import Taskie
 from taskie.project import plugin_root
 from taskie.setup import codex
 
-HOOKS = (Path(plugin_root()) / "hooks").resolve()
+HOOKS = HOOK.parent.resolve()
 PROMPT = """---
 description: Write a plan: "well"
 argument-hint: "WHAT"

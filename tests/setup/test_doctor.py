@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 from faults.snapshot import written
+from support.clocks import Clock
+from support.commands import Taskie
 
 from pytest_taskie import Project
-from setup.conftest import Taskie
 from taskie.config import Config
 from taskie.project import plugin_root
 from taskie.setup import doctor, install, places, probes
@@ -316,7 +317,7 @@ class TestCommand:
         [
             ("echo nonsense; exit 1", "answers 'nonsense', which is not JSON"),
             ("echo '[1]'", "answers: [1]"),
-            ("sleep 9", "did not end within 0.5 seconds"),
+            ("sleep 9", "did not end within 0.1 seconds"),
         ],
     )
     def test_a_hook_that_answers_wrongly(
@@ -326,7 +327,8 @@ class TestCommand:
         shutil.copytree(Path(plugin_root()) / "hooks", tmp_path / "hooks")
         (tmp_path / "hooks" / "stop-hook.sh").write_text(f"#!/bin/sh\n{body}\n")
         monkeypatch.setattr("taskie.project.plugin_root", lambda: str(tmp_path))
-        monkeypatch.setattr(probes, "SECONDS", 0.5)
+        if "sleep" in body:
+            monkeypatch.setattr(probes, "SECONDS", 0.1)
         done = taskie("doctor")
         assert done.code == 1
         assert said in done.out
@@ -376,9 +378,9 @@ class TestCommand:
     def test_a_client_that_behaves_oddly(
         self, body: str, said: str, taskie: Taskie, fake: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        fake(body)
+        calls = fake(body)
         if "sleep" in body:
-            monkeypatch.setattr(probes, "SECONDS", 3.0)
+            Clock(monkeypatch, calls.exists)
         assert said in taskie("doctor").out
 
     def test_another_reviewer_is_not_run(

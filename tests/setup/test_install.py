@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 from faults.snapshot import written
+from support import ROOT
+from support.commands import Taskie
 
 from pytest_taskie import Project
-from setup.conftest import Taskie
-from taskie.project import plugin_root
 
-ROOT = Path(plugin_root())
 TEXT = '{\n    "model": "opus",  "n": 1.10\n}\n'
 
 

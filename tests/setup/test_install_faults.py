@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from core.failing_os import CHANGING, FailingOs
 from faults.snapshot import written
+from support import ROOT
+from support.commands import Ran, Taskie
 
 from pytest_taskie import Project
-from setup.conftest import Ran, Taskie
 from taskie import store
 from taskie.errors import CommandError
 from taskie.setup import editing
 from taskie.setup import install as command
 
-REPOSITORY = Path(__file__).parents[2]
-CONFINED = (sys.executable, "-I", "-S", str(REPOSITORY / "tests" / "faults" / "confined.py"))
+CONFINED = (sys.executable, "-I", "-S", str(ROOT / "tests" / "faults" / "confined.py"))
 TEXT = '{"model": "opus"}\n'
 
 
@@ -108,7 +108,7 @@ def test_taskies_own_files_are_missing(
     assert (done.code, done.out) == (1, "")
     assert "hooks.json cannot be read" in done.err
     (tmp_path / "hooks").mkdir()
-    (tmp_path / "hooks" / "hooks.json").write_bytes((REPOSITORY / "hooks" / "hooks.json").read_bytes())
+    (tmp_path / "hooks" / "hooks.json").write_bytes((ROOT / "hooks" / "hooks.json").read_bytes())
     (tmp_path / "hooks" / "stop-hook.sh").write_text("#!/bin/sh\n")
     done = taskie("install")
     assert (done.code, done.out) == (1, "")
@@ -180,7 +180,7 @@ class TestModes:
         done = subprocess.run(
             [*CONFINED, sys.executable, "-m", "taskie", *words],
             cwd=project.path,
-            env={**project.env, "PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1"},
+            env={**project.env, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             text=True,
             check=False,
