@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_taskie._querying import first_result
+from taskie.stand_in import AGENTS
 
 Tasks = Mapping[str, str]
 
 # Another client, its settings, the suite's own runner, or a shell's start file must not reach into a test.
-PRIVATE = ("ANTHROPIC", "CLAUDE", "CODEX", "GIT_", "MOCK_", "OPENAI", "PYTEST_", "TASKIE", "XDG_")
+PRIVATE = ("GIT_", "MOCK_", "PYTEST_", "TASKIE", "XDG_", *(v for agent in AGENTS.values() for v in agent.variables))
 PRIVATE_NAMES = ("BASH_ENV", "ENV", "OLDPWD", "PWD")
-AGENTS = ("claude", "codex")
 
 
 def make_state(**fields: Any) -> dict[str, Any]:

@@ -30,21 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-# Options with a value, and those that swallow every word up to the next option, the prompt included.
-# Split from text, since a word on each line would hide the rest of the page.
-VALUES = {
-    "claude": """--agent --agents --append-system-prompt --debug-file --effort --fallback-model --input-format
-        --json-schema --max-budget-usd --max-turns --model --name -n --output-format --permission-mode --plugin-dir
-        --plugin-url --session-id --setting-sources --settings --system-prompt""".split(),  # noqa: SIM905
-    "codex": """--ask-for-approval -a --cd -C --color --config -c --disable --enable --image -i --local-provider
-        --model -m --output-last-message -o --output-schema --profile -p --sandbox -s""".split(),  # noqa: SIM905
-}
-LISTS = """--add-dir --allowedTools --allowed-tools --betas --disallowedTools --disallowed-tools --file
-    --mcp-config --tools""".split()  # noqa: SIM905
-LONG = {
-    "claude": {"-p": "--print", "-c": "--continue", "-n": "--name", "-r": "--resume"},
-    "codex": {"-m": "--model", "-o": "--output-last-message", "-C": "--cd", "-c": "--config", "-s": "--sandbox"},
-}
 REVIEW_FILE = re.compile(r"Write your review to (.+?-review-\d+\.md)")
 # The real client waits so long for something on stdin, then goes on without it.
 PATIENCE = 3.0
@@ -80,6 +65,7 @@ def calls(scenario_dir: str) -> list[dict[str, Any]]:
 
 def parse(name: str, argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     """Options and other words of a command line, as the real program would take them apart."""
+    agent = AGENTS[name]
     options: dict[str, Any] = {}
     words = []
     rest = list(argv)
@@ -92,12 +78,12 @@ def parse(name: str, argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
             words.append(word)
             continue
         option, equals, value = word.partition("=")
-        option = LONG.get(name, {}).get(option, option)
+        option = agent.long.get(option, option)
         if equals:
             options[option] = value
-        elif option in VALUES.get(name, ()) and rest:
+        elif option in agent.values and rest:
             options[option] = rest.pop(0)
-        elif option in LISTS and name == "claude":
+        elif option in agent.lists:
             options[option] = []
             while rest and not rest[0].startswith("-"):
                 options[option].append(rest.pop(0))
@@ -109,7 +95,7 @@ def parse(name: str, argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
 def prompt(name: str, argv: Sequence[str], stdin: str) -> str:
     """The prompt of a call: a word of the command line, and whatever came on stdin."""
     words = [word for word in parse(name, argv)[1] if word != "-"]
-    if name == "codex" and words[:1] == ["exec"]:
+    if words and words[0] == AGENTS[name].verb:
         words = words[1:]
     return "\n".join(part for part in (*words[:1], stdin) if part)
 
@@ -142,8 +128,7 @@ def answer(scenario_dir: str, name: str, argv: Sequence[str], stdin: str, env: M
         _write_review(name, asked, chosen.get("verdict", "FAIL"), env, cwd)
     code = chosen.get("exit", 0)
     complaint = f"{name}: ends with {code}, as scripted\n" if code else ""
-    printed = _codex(chosen, options, cwd) if name == "codex" else _claude(chosen, options, code)
-    return Reply(printed, complaint, code)
+    return Reply(AGENTS[name].prints(chosen, options, code, cwd), complaint, code)
 
 
 class Reply:
@@ -156,7 +141,7 @@ class Reply:
         self.becomes = becomes
 
 
-def _claude(chosen: Mapping[str, Any], options: Mapping[str, Any], code: int) -> str:
+def _claude(chosen: Mapping[str, Any], options: Mapping[str, Any], code: int, cwd: str) -> str:
     if "outputs" in chosen:
         return _printed(chosen["outputs"])
     verdict = chosen.get("verdict", "FAIL")
@@ -187,7 +172,7 @@ def _claude(chosen: Mapping[str, Any], options: Mapping[str, Any], code: int) ->
     return _printed(document)
 
 
-def _codex(chosen: Mapping[str, Any], options: Mapping[str, Any], cwd: str) -> str:
+def _codex(chosen: Mapping[str, Any], options: Mapping[str, Any], code: int, cwd: str) -> str:
     text = _printed(chosen["outputs"]) if "outputs" in chosen else _words(chosen) + "\n"
     last = options.get("--output-last-message")
     if last:
@@ -215,13 +200,57 @@ def _write_review(name: str, asked: str, verdict: str | None, env: Mapping[str, 
         return
     path = os.path.join(cwd, folder, file)
     mocked = mock + "DIR" in env or mock + "FILE" in env
-    if name == "claude" and not mocked and os.path.lexists(path):
-        # The client's Write tool refuses to overwrite a file that it has not read.
+    if AGENTS[name].spares and not mocked and os.path.lexists(path):
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
     findings = "Nothing to object to." if verdict == "PASS" else "1. A name says what a thing is made of."
     with open(path, "w", encoding="utf-8") as review:
         review.write(f"# Review\n\n{findings}\n\nVERDICT: {verdict}\n")
+
+
+class Agent:
+    """One agent's command line: how it takes words apart, how it answers, which variables are its own.
+
+    `values` are options with a value, `lists` those that swallow every word up to the next option, the prompt included.
+    `verb` is the command before the prompt. `spares`: its Write tool refuses to overwrite a file that it has not read.
+    """
+
+    def __init__(
+        self,
+        prints: Callable[[Mapping[str, Any], Mapping[str, Any], int, str], str],
+        *,
+        values: str,
+        lists: str = "",
+        long: Mapping[str, str],
+        verb: str | None = None,
+        spares: bool = False,
+        variables: tuple[str, ...],
+    ) -> None:
+        self.prints, self.values, self.lists, self.long = prints, values.split(), lists.split(), long
+        self.verb, self.spares, self.variables = verb, spares, variables
+
+
+AGENTS = {
+    "claude": Agent(
+        _claude,
+        values="""--agent --agents --append-system-prompt --debug-file --effort --fallback-model --input-format
+            --json-schema --max-budget-usd --max-turns --model --name -n --output-format --permission-mode --plugin-dir
+            --plugin-url --session-id --setting-sources --settings --system-prompt""",
+        lists="""--add-dir --allowedTools --allowed-tools --betas --disallowedTools --disallowed-tools --file
+            --mcp-config --tools""",
+        long={"-p": "--print", "-c": "--continue", "-n": "--name", "-r": "--resume"},
+        spares=True,
+        variables=("ANTHROPIC", "CLAUDE"),
+    ),
+    "codex": Agent(
+        _codex,
+        values="""--ask-for-approval -a --cd -C --color --config -c --disable --enable --image -i --local-provider
+            --model -m --output-last-message -o --output-schema --profile -p --sandbox -s""",
+        long={"-m": "--model", "-o": "--output-last-message", "-C": "--cd", "-c": "--config", "-s": "--sandbox"},
+        verb="exec",
+        variables=("CODEX", "OPENAI"),
+    ),
+}
 
 
 def _scenario(scenario_dir: str) -> dict[str, Any]:

@@ -109,10 +109,6 @@ def test_calls_at_the_same_time_lose_none(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("answer-*"))) == 200
 
 
-def test_an_unknown_program(tmp_path: Path) -> None:
-    assert stand_in.parse("other", ["--model", "x", "-p"]) == ({"--model": True, "-p": True}, ["x"])
-
-
 def test_it_starts_with_few_imports(tmp_path: Path) -> None:
     listed = subprocess.run(
         [sys.executable, "-I", "-S", "-X", "importtime", stand_in.__file__, str(tmp_path), "claude", "-p", "x"],

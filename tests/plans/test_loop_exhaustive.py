@@ -20,8 +20,6 @@ PLAN = PlanDirectory("test-plan", "/project/.taskie/plans/test-plan", ".taskie/p
 FILES = ("plan.md", "task-1.md", "task-2.md", "tasks.md")
 TASKS = "| Id | Status |\n|---|---|\n| 1 | done |\n| 2 | {} |\n"
 
-pytestmark = pytest.mark.state
-
 
 class World(NamedTuple):
     """What can differ between two stops: the state, the turn, and what the agent has done since the last block."""
