@@ -152,6 +152,7 @@ def test_a_passed_code_review_leads_on(tdd: bool, remain: bool, expected: str) -
     assert after.state == after.state.replace(**(counted if remain else fresh_cycle(Config())))
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("next_phase", [None, *PHASES, "nonsense"])
 @pytest.mark.parametrize("strict", [False, True], ids=["progress", "strict"])
 @pytest.mark.parametrize("active", [False, True], ids=["first", "again"])
