@@ -205,7 +205,7 @@ class TestDemo:
     ) -> None:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         script = stand_in.script
-        monkeypatch.setattr(stand_in, "script", lambda scenario, answers: script(scenario, [wrong]))
+        monkeypatch.setattr(stand_in, "script", lambda scenario, answers: script(scenario, [*answers[:1], wrong]))
         assert demo.main() == 1
         assert "the demo failed" in capsys.readouterr().err
         assert list(tmp_path.glob("taskie-demo-*")), "what went wrong can be looked at"
