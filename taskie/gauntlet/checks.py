@@ -7,7 +7,7 @@ import os
 import taskie.logs as logs
 import taskie.recorded as recorded
 from taskie.gauntlet.record import name_of
-from taskie.gauntlet.rules import CHECK, take
+from taskie.gauntlet.rules import GATE, path_rule, take, text_rule
 from taskie.gauntlet.verdict import GateResult, Problem, Unable
 from taskie.programs import Command
 from taskie.project import is_inside
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from taskie.gauntlet.documents import Document
     from taskie.gauntlet.entries import Job
     from taskie.gauntlet.kinds import RunContext
+    from taskie.gauntlet.rules import Rules
     from taskie.gauntlet.verdict import GateStatus
     from taskie.programs import Outcome
 
+RULES: Rules = {"command": text_rule, "working_directory": path_rule, **GATE, "fix_instructions": text_rule}
 SUFFIXES = (".yml", ".yaml")
 FRONTMATTER = False
 NOT_RUNNABLE = {126: "cannot be executed", 127: "was not found"}
@@ -52,7 +54,7 @@ class CheckGate(Value):
 
 
 def gate(name: str, document: Document, root: str, settings: Gates, problems: list[Problem]) -> CheckGate:
-    fields = take(document, document.content, CHECK, problems)
+    fields = take(document, document.content, RULES, problems)
     if "command" not in document.content:
         problems.append(Problem(document.name, None, "a check needs a command"))
     directory = fields.get("working_directory")

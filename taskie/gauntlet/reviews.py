@@ -10,7 +10,7 @@ from taskie import logs
 from taskie.gauntlet import answers
 from taskie.gauntlet.config import unknown_reviewers
 from taskie.gauntlet.record import name_of
-from taskie.gauntlet.rules import REVIEW, take
+from taskie.gauntlet.rules import GATE, name_rule, take, whole_rule
 from taskie.gauntlet.verdict import GateResult, Problem, Unable
 from taskie.programs import Command, find_program
 from taskie.protocol import shown
@@ -26,8 +26,15 @@ if TYPE_CHECKING:
     from taskie.gauntlet.documents import Document
     from taskie.gauntlet.entries import Job
     from taskie.gauntlet.kinds import RunContext
+    from taskie.gauntlet.rules import Rules
     from taskie.programs import Outcome
 
+RULES: Rules = {
+    "num_reviews": lambda value: whole_rule(value, 1, 20),
+    "cli_preference": [name_rule],
+    "model": name_rule,
+    **GATE,
+}
 SUFFIXES = (".md",)
 FRONTMATTER = True
 _UNKNOWN_OPTION = re.compile(r"unknown option '?(--[a-z-]+)")
@@ -67,7 +74,7 @@ class ReviewGate(Value):
 
 
 def gate(name: str, document: Document, root: str, settings: Gates, problems: list[Problem]) -> ReviewGate:
-    fields = take(document, document.content, REVIEW, problems)
+    fields = take(document, document.content, RULES, problems)
     if not document.body.strip():
         problems.append(Problem(document.name, None, "a review needs a prompt after its frontmatter"))
     problems += unknown_reviewers(settings, document.name, "cli_preference", fields.get("cli_preference", ()))

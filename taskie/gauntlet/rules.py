@@ -25,34 +25,22 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _REVISION = re.compile(r"[^\s\x00-\x1f\x7f~^:?*\[\\-][^\s\x00-\x1f\x7f~^:?*\[\\]*")
 
 
-def _anything(value: Any) -> Any:
-    return value
-
-
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError("true or false")
     return value
 
 
-def _text(value: Any) -> str:
+def text_rule(value: Any) -> str:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ValueError("a text" if isinstance(value, str) else f'a text, in quotes: "{str(value).lower()}"')
     return value
 
 
-def _whole(value: Any, least: int, most: int) -> int:
+def whole_rule(value: Any, least: int, most: int) -> int:
     if type(value) is not int or not least <= value <= most:
         raise ValueError(f"a whole number from {least} to {most}")
     return value
-
-
-def _retries(value: Any) -> int:
-    return _whole(value, 0, 100)
-
-
-def _reviews(value: Any) -> int:
-    return _whole(value, 1, 20)
 
 
 def minutes(value: Any) -> float:
@@ -62,14 +50,14 @@ def minutes(value: Any) -> float:
 
 
 def _seconds(value: Any) -> float:
-    if not value or isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 10**9:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 10**9:
         raise ValueError("a number of seconds above 0")
     return float(value)
 
 
-def _inside(value: Any) -> str:
+def path_rule(value: Any) -> str:
     """A path that stays below the project's root, without the dots."""
-    text = _text(value)
+    text = text_rule(value)
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if os.path.isabs(text) or ".." in parts:
         raise ValueError(f"a path inside the project, not {text!r}")
@@ -77,7 +65,7 @@ def _inside(value: Any) -> str:
 
 
 def _log_dir(value: Any) -> str:
-    path = _inside(value)
+    path = path_rule(value)
     if path == "." or path.split("/")[0] in (".git", FOLDER):
         raise ValueError("a directory of its own inside the project")
     return path
@@ -89,7 +77,7 @@ def _revision(value: Any) -> str:
     return value
 
 
-def _name(value: Any) -> str:
+def name_rule(value: Any) -> str:
     if not isinstance(value, str) or not NAME.fullmatch(value):
         raise ValueError("names of letters, digits, '_', '-' and '.'")
     return value
@@ -98,23 +86,21 @@ def _name(value: Any) -> str:
 def _commands(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ValueError("a mapping of names to commands")
-    return {_name(name): _text(command) for name, command in value.items()}
+    return {name_rule(name): text_rule(command) for name, command in value.items()}
 
 
 STOP_HOOK: Rules = {"enabled": _flag, "run_interval_minutes": minutes}
-ENTRY: Rules = {"path": _inside, "exclude": [_inside], **{folder: [_name] for folder in KINDS.values()}}
+ENTRY: Rules = {"path": path_rule, "exclude": [path_rule], **{folder: [name_rule] for folder in KINDS.values()}}
 TOP: Rules = {
     "base_branch": _revision,
     "log_dir": _log_dir,
     "allow_parallel": _flag,
-    "max_retries": _retries,
-    "entry_points": [_anything],
+    "max_retries": lambda value: whole_rule(value, 0, 100),
+    "entry_points": [lambda entry: entry],
     "stop_hook": STOP_HOOK,
-    "cli": {"default_preference": [_name], "commands": _commands},
+    "cli": {"default_preference": [name_rule], "commands": _commands},
 }
 GATE: Rules = {"parallel": _flag, "timeout": _seconds, "fail_fast": _flag, "run_in_ci": _flag, "run_locally": _flag}
-CHECK: Rules = {"command": _text, "working_directory": _inside, **GATE, "fix_instructions": _text}
-REVIEW: Rules = {"num_reviews": _reviews, "cli_preference": [_name], "model": _name, **GATE}
 
 
 def take(
