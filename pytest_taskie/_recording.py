@@ -9,8 +9,8 @@ from collections.abc import MutableMapping
 
 import pytest
 
-RESULT = "TASKIE_TESTS_RESULT"
-TREE = "TASKIE_TESTS_TREE"
+from taskie.recorded import RESULT, TREE
+
 MAX_FAILURES = 1000
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import taskie
 from taskie import engines
-from taskie.errors import USAGE_ERROR, CommandError
+from taskie.errors import USAGE_ERROR, CommandError, Interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,13 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    except BaseException as error:
-        number = getattr(error, "number", None)  # taskie.processes.Ended, which only some commands import
-        if number is None:
-            raise
-        from taskie.processes import end_by
-
-        return end_by(number)
+    except Interrupted as interrupted:
+        return interrupted.end_process()
 
 
 def _plugged_in() -> dict[str, EntryPoint]:

@@ -11,3 +11,20 @@ class CommandError(Exception):
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
         self.code = code
+
+
+class Interrupted(BaseException):
+    """A signal asked us to end. Whoever catches it cleans up and raises it again; the outermost ends the process."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+    def end_process(self) -> int:
+        """End as the signal asked us to: everything is cleaned up."""
+        import os
+        import signal
+
+        signal.signal(self.number, signal.SIG_DFL)
+        os.kill(os.getpid(), self.number)
+        return 1

@@ -1,4 +1,4 @@
-"""Run git in one directory until a deadline. Knows how it must be called, nothing of what is asked."""
+"""Run git in one directory until a deadline. Knows how to call it, not what is asked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-from taskie.agent import find_program
+from taskie.programs import find_program
 from taskie.protocol import shown
 
 TYPE_CHECKING = False
@@ -27,25 +27,25 @@ class Git:
     failure: type[Exception] = GitError
 
     def __init__(self, root: str, env: Mapping[str, str], deadline: float, index: str | None = None) -> None:
+        asking = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+        self.root = root
+        self.index = {} if index is None else {"GIT_INDEX_FILE": index}
+        self._deadline = deadline
+        self._env = {**own_environment(env), **asking, **self.index}
         program = find_program("git", env.get("PATH", ""))
         if program is None:
             raise self.failure("git was not found on PATH; install it")
-        self.root = root
         self.program = program
-        self._deadline = deadline
-        asking = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
-        self.index = {} if index is None else {"GIT_INDEX_FILE": index}
-        self._env = {**own_environment(env), **asking, **self.index}
 
     def __call__(self, *arguments: str, given: bytes | None = None, literal: bool = False) -> bytes:
         """What it prints. `literal`: paths are names, not patterns."""
-        code, said, complained = self.attempt(arguments, given, literal)
+        code, output, complaint = self.attempt(arguments, given, literal)
         if code:
-            lines = complained.decode("utf-8", "replace").strip().splitlines()
+            lines = complaint.decode("utf-8", "replace").strip().splitlines()
             blamed = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines[-1:]
             why = blamed[0] if blamed else f"exit code {code}"
             raise self.failure(f"git {arguments[0]} failed: {shown(why, 300)}")
-        return said
+        return output
 
     def attempt(
         self, arguments: Sequence[str], given: bytes | None = None, literal: bool = False
@@ -79,7 +79,7 @@ def split_paths(listed: bytes) -> list[str]:
 
 
 def in_chunks(paths: Sequence[str]) -> list[list[str]]:
-    """So many paths at a time as one call takes."""
+    """As many paths at a time as one call takes."""
     chunks: list[list[str]] = []
     size = _ARGUMENTS
     for path in paths:

@@ -10,6 +10,7 @@ import sys
 import time
 
 import taskie
+from taskie.errors import Interrupted
 from taskie.guard import Turn
 from taskie.protocol import (
     APPROVE,
@@ -39,7 +40,7 @@ SKIPPED, INVALID, ELSEWHERE, FAILED = "skipped", "invalid", "elsewhere", "failed
 
 def main(argv: Sequence[str] = (), only: str | None = None) -> int:
     """Taskie's hook, for every engine or for one alone; the exit code is for the client."""
-    from taskie import engines
+    import taskie.engines as engines
 
     deadline = time.monotonic() + BUDGET
     name = engines.event(argv)
@@ -87,13 +88,8 @@ def answer(
         except Exception as error:
             decision = Decision(warnings=(report(error, env, subject),), details=FAILED)
         return _say(decision, event, name, only)
-    except BaseException as error:
-        number = getattr(error, "number", None)  # taskie.processes.Ended, which only a review imports
-        if number is None:
-            raise
-        from taskie.processes import end_by
-
-        return end_by(number)
+    except Interrupted as interrupted:
+        return interrupted.end_process()
 
 
 def process_start() -> int:
@@ -130,7 +126,9 @@ def _directory(event: Event, *, needed: bool) -> str:
 
 def decide(event: Event, env: Mapping[str, str], deadline: float, names: Iterable[str]) -> Decision:
     """Ask each of these engines that takes the event and applies here; the first block is the decision."""
-    from taskie import config, engines, project
+    import taskie.config as config
+    import taskie.engines as engines
+    import taskie.project as project
 
     places = project.places(event.cwd, env, event.tool_input.get("file_path"))
     decision = APPROVE
@@ -145,7 +143,8 @@ def decide(event: Event, env: Mapping[str, str], deadline: float, names: Iterabl
             settings = config.load(root, env)
             turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress)
             context = project.Context(root, event.cwd, settings, env, deadline)
-            decision = merge(decision, Decision(warnings=settings.warnings))
+            if settings.warnings:
+                decision = merge(decision, Decision(warnings=settings.warnings))
             decision = merge(decision, engine.on_event(event, turn, context))
         except Exception as error:
             warning = report(error, env, f"Taskie's engine {name}")

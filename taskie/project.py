@@ -80,6 +80,12 @@ def working_tree(path: str) -> str | None:
     return at
 
 
+def is_inside(root: str, path: str) -> bool:
+    """Whether a path, relative to the root or not, stays below it, wherever links lead."""
+    home = os.path.realpath(root)
+    return os.path.commonpath([home, os.path.realpath(os.path.join(home, path))]) == home
+
+
 def quoted(text: str) -> str:
     """A text as one word of a POSIX shell."""
     return "'" + text.replace("'", "'\"'\"'") + "'"

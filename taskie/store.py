@@ -12,10 +12,13 @@ import os
 import stat
 import time
 
+from taskie.protocol import parse_json
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
+    from typing import Any
 
 MAX_STATE = 4 * 1024 * 1024
 _BLANK = " \t\r\n"
@@ -50,6 +53,34 @@ def read_regular(path: str, limit: int = MAX_STATE) -> bytes | None:
         raise StoreError(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
     finally:
         os.close(fd)
+
+
+def read_object(path: str, limit: int = MAX_STATE) -> dict[str, Any] | None:
+    """The JSON object in a regular file, None if there is no file."""
+    data = read_regular(path, limit)
+    if data is None:
+        return None
+    try:
+        found = parse_json(data)
+    except ValueError as error:
+        raise StoreError(f"{os.path.basename(path)} is not valid JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise StoreError(f"{os.path.basename(path)} is not a JSON object")
+    return found
+
+
+def remove(path: str) -> bool:
+    """Whether there was a file to remove; one that cannot be removed stays."""
+    try:
+        os.unlink(path)
+    except OSError:
+        return False
+    return True
+
+
+def timestamp() -> str:
+    """This second, in UTC, as records have it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def replace(path: str, data: bytes) -> None:

@@ -23,27 +23,23 @@ class Value:
     """Fields are the annotations, defaults the class attributes; compared and shown by their fields."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        names = self._names()
+        names = type(self).__annotations__
         given = dict(zip(names, args))
         given.update(kwargs)
         cls = type(self)
         for name in names:
             if name not in given and not hasattr(cls, name):
                 raise TypeError(f"{cls.__name__} needs {name}")
-        if len(args) > len(names) or not given.keys() <= set(names):
+        if len(args) > len(names) or not given.keys() <= names.keys():
             raise TypeError(f"{cls.__name__} has the fields {', '.join(names)}")
         self.__dict__.update(given)
 
-    @classmethod
-    def _names(cls) -> list[str]:
-        return list(cls.__annotations__)
-
     def as_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self._names()}
+        return {name: getattr(self, name) for name in type(self).__annotations__}
 
     def replace(self: V, **changes: Any) -> V:
         """The same value with some fields changed."""
-        return type(self)(**{**self.as_dict(), **changes})
+        return type(self)(**{**self.__dict__, **changes})
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen")

@@ -11,11 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    Checks = tuple[list["Check"], list["Check"]]
+    Checks = tuple[list["AcceptanceCheck"], list["AcceptanceCheck"]]
 
 SECTION = "Acceptance Verification"
 SECONDS, LEAST, MOST = 60.0, 0.1, 600.0
-# The first word that a header has decides: `Expected Action` is no command.
+# The first of these words in a header decides: `Expected Action` is not a command.
 COLUMNS = {"id": "id", "setup": "setup", "expected": "expected", "timeout": "timeout", "command": "command",
            "action": "command", "check": "name", "name": "name"}  # fmt: skip
 CODE = r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
@@ -24,7 +24,7 @@ _PIPE = re.compile(r"(?<!\\)\|")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s(?:ec\w*)?|m(?:in\w*)?)?", re.IGNORECASE)
 
 
-class Check(Value):
+class AcceptanceCheck(Value):
     """One row: what to run, and what must come of it."""
 
     id: str
@@ -57,7 +57,7 @@ def _is_waived(lines: Sequence[str]) -> bool:
     return False
 
 
-def _rows(section: Sequence[str]) -> list[Check]:
+def _rows(section: Sequence[str]) -> list[AcceptanceCheck]:
     found = []
     header: list[str] = []
     for line in section:
@@ -96,8 +96,8 @@ def _plain(cell: str) -> str:
     return cell.strip(" *_`~")
 
 
-def _check(row: Mapping[str, str]) -> Check:
-    return Check(
+def _check(row: Mapping[str, str]) -> AcceptanceCheck:
+    return AcceptanceCheck(
         id=_plain(row["id"]),
         name=row.get("name", ""),
         setup=_command(row.get("setup", "")),

@@ -60,7 +60,7 @@ def violations(root: str, spec: str, directory: str | None = None) -> list[str] 
     name = shown(spec, WIDTH)
     text = _read(os.path.join(root, spec))
     if text is None:
-        return [f"{name}: [BLUEPRINT] the spec is no file that can be read: say where it is"]
+        return [f"{name}: [BLUEPRINT] the spec cannot be read: say where it is"]
     lines = list(_lines(text))
     found = [*_reference(lines)]
     domains = _read(os.path.join(blueprint, "domain-map.md"))
@@ -69,8 +69,8 @@ def violations(root: str, spec: str, directory: str | None = None) -> list[str] 
     rules = list(_lines(_read(os.path.join(blueprint, "cross-cutting.md")) or ""))
     found += _types(lines, rules)
     found += _imports(root, text, rules)
-    places = [(f"{name}:{number}" if number else name, said) for number, said in dict.fromkeys(found)]
-    return [f"{place}: [BLUEPRINT] {shown(said, WIDTH)}" for place, said in places]
+    rows = [(f"{name}:{number}" if number else name, text) for number, text in dict.fromkeys(found)]
+    return [f"{where}: [BLUEPRINT] {shown(text, WIDTH)}" for where, text in rows]
 
 
 def _read(path: str) -> str | None:

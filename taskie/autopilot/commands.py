@@ -19,7 +19,7 @@ from taskie.errors import CommandError
 from taskie.git import Git, GitError
 from taskie.project import here
 from taskie.protocol import parse_json, shown
-from taskie.store import Lock, StoreError
+from taskie.store import Lock, StoreError, timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,7 +81,7 @@ def init(spec_id: str, spec_path: str, *, force: bool) -> int:
                 raise Refused(f"{place} is in use by another process. Try again.")
             if os.path.lexists(states.path_of(place)) and not force:
                 raise Refused(f"{states.path_of(place)} is there already; --force begins anew and forgets it")
-            started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            started = timestamp()
             states.write(place, states.new(spec_id, spec_path, started))
 
     attempt(do)
@@ -234,9 +234,9 @@ def commit(message: str, *, as_json: bool = False) -> int:
 
 
 def verify(wait: float, *, as_json: bool = False) -> int:
-    from taskie.autopilot import local_verify
+    from taskie.autopilot import verifying
 
-    return answer(lambda: local_verify.verify(root(), os.environ, warn, wait))
+    return answer(lambda: verifying.verify(root(), os.environ, warn, wait))
 
 
 def regression(command: Sequence[str], *, as_json: bool = False) -> int:

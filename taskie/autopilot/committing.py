@@ -8,11 +8,11 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from taskie import agent
 from taskie.autopilot import advance, loop
 from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused, check
 from taskie.git import Git, GitError, in_chunks, own_environment, split_paths
+from taskie.programs import Command, run
 from taskie.project import quoted
 from taskie.protocol import shown
 from taskie.values import Value
@@ -32,7 +32,7 @@ _OK = {"step": "commit", "result": "ok"}
 
 
 class Paths(Value):
-    """The task's files: those to add as they are, those to take out, and those that are none of git's business."""
+    """The task's files: those to add as they are, those to take out, and those that git does not track."""
 
     there: tuple[str, ...]
     gone: tuple[str, ...]
@@ -48,12 +48,12 @@ def commit(root: str, message: str, env: Mapping[str, str], warn: Callable[[str]
     until = time.monotonic() + 3 * SECONDS  # two attempts, and questions in between
     git = Git(root, env, until)
     if not advance.in_repository(git):
-        raise Refused(f"{root} is in no git repository: there is nothing to commit to")
+        raise Refused(f"{root} is not in a git repository: there is nothing to commit to")
     made = _made_before(git, state)
     while made is None:
         paths = _paths(git, state["files_changed"])
         for path in paths.left_out:
-            warn(f"{shown(path)} is ignored by git, no file, or was never there: it is left out")
+            warn(f"{shown(path)} is ignored by git, not a file, or was never there: it is left out")
         with tempfile.TemporaryDirectory(prefix="taskie-") as folder:
             apart = Git(root, env, until, index=os.path.join(folder, "index"))
             head = _head(git)
@@ -93,15 +93,14 @@ def _made_before(git: Git, state: State) -> str | None:
     head = _head(git)
     if attempt is None or head is None or attempt.get("head") == head:
         return None
-    said = git("log", "-1", "--format=%P%x00%B", head).decode("utf-8", "replace")
-    parents, _, message = said.partition("\0")
+    parents, _, message = git("log", "-1", "--format=%P%x00%B", head).decode("utf-8", "replace").partition("\0")
     same = message.strip().startswith(str(attempt.get("message")).strip())
     return head if same and parents == (attempt.get("head") or "") else None
 
 
 def _head(git: Git) -> str | None:
-    code, said, _ = git.attempt(["rev-parse", "--verify", "-q", "HEAD^{commit}"])
-    return None if code else said.decode().strip()
+    code, output, _ = git.attempt(["rev-parse", "--verify", "-q", "HEAD^{commit}"])
+    return None if code else output.decode().strip()
 
 
 def _paths(git: Git, files: list[str]) -> Paths:
@@ -146,10 +145,10 @@ def _attempt(apart: Git, env: Mapping[str, str], message: str, before: str | Non
     """The new commit, or why there is none. What somebody else has committed meanwhile would be undone by it."""
     if _head(apart) != before:
         return None, "HEAD has moved meanwhile"
-    said = _run(apart, env, ["commit", "--quiet", f"--message={message}"])
+    why_not = _run(apart, env, ["commit", "--quiet", f"--message={message}"])
     after = _head(apart)
     if after is None or after == before:
-        return None, said
+        return None, why_not
     parent = apart("log", "-1", "--format=%P", after).decode().strip()
     return (after, "") if parent == (before or "") else (None, "HEAD has moved, but not by this commit")
 
@@ -167,24 +166,22 @@ def _bring_up_to_date(git: Git, made: str, files: list[str], warn: Callable[[str
         while (done := git.attempt(["reset", "--quiet", "--", *chunk], literal=True))[0]:
             if time.monotonic() > until:
                 why = shown(done[2].decode("utf-8", "replace").strip(), 300)
-                mend = " ".join(map(quoted, map(shown, chunk[:_SHOWN])))
-                warn(f"the commit is made, but git's index does not know it yet ({why}): run git reset -- {mend}")
+                paths = " ".join(map(quoted, map(shown, chunk[:_SHOWN])))
+                warn(f"the commit is made, but git's index does not know it yet ({why}): run git reset -- {paths}")
                 return
             time.sleep(0.1)
 
 
 def _run(git: Git, env: Mapping[str, str], arguments: list[str]) -> str:
-    """Run git with the project's own hooks, until the deadline, and end what they leave; what it said.
+    """Run git with the project's own hooks, until the deadline, and end what they leave; what it printed.
 
     The hooks see the user's own environment: whatever we set for git's sake they would inherit.
     """
     with tempfile.TemporaryFile() as output:
         fd = output.fileno()
-        argv = [git.program, *arguments]
         own = {**own_environment(env), **git.index, "GIT_TERMINAL_PROMPT": "0"}
-        ended = agent.run(argv, cwd=git.root, env=own, stdout=fd, stderr=fd, seconds=SECONDS, marks={})
+        outcome = run(Command("project", [git.program, *arguments], git.root, own, fd, fd, seconds=SECONDS))
         output.seek(0)
         lines = output.read(1 << 20).decode("utf-8", "replace").splitlines()
-    told = [shown(line, 500) for line in lines if line.strip()][-_SHOWN:]
-    why = ended.problem or f"exit code {ended.exit_code}"
-    return "\n".join([f"git commit: {why}", *told])
+    why = outcome.problem or f"exit code {outcome.exit_code}"
+    return "\n".join([f"git commit: {why}", *([shown(line, 500) for line in lines if line.strip()][-_SHOWN:])])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from taskie.autopilot import state as states
 from taskie.autopilot.table import END, NEXT_TASK, RESUME, Position, Refused, move
 from taskie.protocol import shown
+from taskie.store import timestamp
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -95,7 +94,7 @@ def log(state: State, text: str) -> None:
     at = str(state["current_task"])
     place = f"task {ids.index(at) + 1}/{len(ids)}" if at in ids else "all tasks"
     loop["lines"] += 1
-    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    when = timestamp()
     state["log"] = [*state["log"], f"#{loop['lines']} {when} {place}: {shown(text, 500)}"][-MAX_LINES:]
 
 

@@ -1,6 +1,6 @@
-"""What can be said about Python files without a reviewer: TODOs, swallowed errors, length. Knows no state.
+"""What is wrong with Python files that needs no reviewer to see: TODOs, swallowed errors, length. Knows no state.
 
-A check that cannot be made is no violation: the file may be written for a newer Python than ours. It is a note.
+A check that cannot be made is a note, not a violation: the file may be written for a newer Python than ours.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import tokenize
 import warnings
 
+from taskie.project import is_inside
 from taskie.protocol import shown
 from taskie.store import StoreError, read_regular
 
@@ -59,9 +60,9 @@ def findings(root: str, files: Sequence[str]) -> tuple[list[str], list[str]]:
     for name in files:
         if not _is_checked(root, name):
             continue
-        place = os.path.realpath(os.path.join(root, name))
+        path = os.path.realpath(os.path.join(root, name))
         try:
-            data = read_regular(place) or b""
+            data = read_regular(path) or b""
         except StoreError as error:
             notes.append(f"{shown(name, WIDTH)} was not checked: {shown(str(error), WIDTH)}")
             continue
@@ -71,18 +72,14 @@ def findings(root: str, files: Sequence[str]) -> tuple[list[str], list[str]]:
             notes.append(f"{shown(name, WIDTH)} could not be parsed by {ours}, so its except clauses were not checked")
         # Latin-1 decodes everything; the comments of a file in an unknown encoding are mostly ASCII.
         comments = _todos(data.decode("latin-1") if text is None else text)
-        rows = [*comments, *_excepts(tree), *_length(data, os.path.relpath(place, os.path.realpath(root)))]
-        found += [f"{shown(name, WIDTH)}:{line}: {said}" for line, said in sorted(rows, key=lambda row: row[0])]
+        rows = [*comments, *_excepts(tree), *_length(data, os.path.relpath(path, os.path.realpath(root)))]
+        found += [f"{shown(name, WIDTH)}:{line}: {text}" for line, text in sorted(rows, key=lambda row: row[0])]
     return found, notes
 
 
 def inside(root: str, name: str) -> bool:
-    """Whether this is a regular file of the project, and no link that leads out of it."""
-    path = os.path.join(root, name)
-    if not os.path.isfile(path):
-        return False
-    home = os.path.realpath(root)
-    return os.path.commonpath([home, os.path.realpath(path)]) == home
+    """Whether this is a regular file of the project, and not a link that leads out of it."""
+    return os.path.isfile(os.path.join(root, name)) and is_inside(root, name)
 
 
 def source(data: bytes) -> str | None:
@@ -119,7 +116,7 @@ def _todos(text: str) -> list[tuple[int, str]]:
             if word:
                 rows.append((token.start[0], f"[TODO] {word[1].upper()} is left in a comment: do it or drop it"))
     except (tokenize.TokenError, *_NO_SOURCE):
-        pass  # what comes after this place is no Python
+        pass  # what follows is not Python
     return rows
 
 
@@ -167,20 +164,20 @@ def _length(data: bytes, path: str) -> list[tuple[int, str]]:
 def _script_findings(root: str, files: Sequence[str], env: Mapping[str, str]) -> list[str]:
     import tempfile
 
-    from taskie.agent import run
+    from taskie.programs import Command, run
 
-    names = [_argument(root, name) for name in files if inside(root, name)]
+    argv = [sys.executable, SCRIPT, *(_argument(root, name) for name in files if inside(root, name))]
     with tempfile.TemporaryFile() as file:
-        out = file.fileno()
-        argv = [sys.executable, SCRIPT, *names]
-        ended = run(argv, cwd=root, env=env, stdout=out, stderr=out, seconds=SCRIPT_SECONDS)
+        fd = file.fileno()
+        outcome = run(Command("project", argv, root, env, fd, fd, seconds=SCRIPT_SECONDS))
         file.seek(0)
-        said = file.read().decode("utf-8", "replace").splitlines()
-    if ended.problem:
-        return [f"{SCRIPT}: [PROJECT] {ended.problem}; it must end within {SCRIPT_SECONDS:g} s, with exit code 0"]
-    if ended.exit_code == 0:
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    if outcome.problem:
+        return [f"{SCRIPT}: [PROJECT] {outcome.problem}; it must end within {SCRIPT_SECONDS:g} s, with exit code 0"]
+    if outcome.exit_code == 0:
         return []
-    return [shown(line, WIDTH) for line in said if line.strip()] or [f"{SCRIPT}: [PROJECT] exit code {ended.exit_code}"]
+    printed = [shown(line, WIDTH) for line in lines if line.strip()]
+    return printed or [f"{SCRIPT}: [PROJECT] exit code {outcome.exit_code}"]
 
 
 def _argument(root: str, name: str) -> str:

@@ -7,10 +7,10 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from taskie.agent import find_program
 from taskie.autopilot import advance, loop, testing
 from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused, check
+from taskie.programs import find_program
 from taskie.protocol import shown
 from taskie.store import StoreError, read_regular
 

@@ -1,31 +1,33 @@
-"""Whether the commands of acceptance checks do what is expected of them. Knows no spec and no state."""
+"""Steps `verify_smoke` and `verify_func`: the spec's acceptance checks are run. They never block a task."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
+from typing import TYPE_CHECKING, Any
 
-from taskie import agent
-from taskie.autopilot.acceptance import CODE
-from taskie.processes import GRACE, Family
+from taskie import logs
+from taskie.autopilot import acceptance, advance, loop, spec
+from taskie.autopilot import state as states
+from taskie.autopilot.table import check
+from taskie.programs import Command, Outcome, Programs
 from taskie.protocol import shown
+from taskie.store import StoreError
 from taskie.values import Value
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from taskie.autopilot.acceptance import Check
+    from taskie.autopilot.acceptance import AcceptanceCheck, Checks
 
+WAIT = 5.0  # before a smoke check is tried again
 PATIENCE = 5.0  # with a pattern
-TAIL = 1 << 20
 # An apostrophe quotes nothing.
-_SPAN = re.compile(rf"{CODE}|\"(?P<quoted>[^\"]+)\"|“(?P<curly>[^”]+)”|(?<!\w)'(?P<single>[^']+)'(?!\w)")
+_SPAN = re.compile(rf"{acceptance.CODE}|\"(?P<quoted>[^\"]+)\"|“(?P<curly>[^”]+)”|(?<!\w)'(?P<single>[^']+)'(?!\w)")
 _EXIT = re.compile(r"\bexits?\s+(?:with\s+)?(?:(?:code|status)\s*[:=]?\s*)?(\d{1,3})\b", re.IGNORECASE)
 _PATTERN = re.compile(r"/(.+)/")
 # In a process of its own: CPython itself cannot end every search that backtracks for ever.
@@ -39,51 +41,92 @@ except (re.error, OverflowError, RecursionError) as error:
 """
 
 
+def verify(root: str, env: Mapping[str, str], warn: Callable[[str], None], wait: float = WAIT) -> dict[str, Any]:
+    """Go as far as the checks alone lead: smoke checks with their retries, then the functional ones."""
+    state = states.need(root)
+    at = loop.at_hand(state).step
+    if at not in ("verify_smoke", "verify_func"):
+        check(loop.at_hand(state), "verify_smoke")
+    found = _checks(root, state["spec_path"], warn)
+    while True:
+        result, notes = _results(at, found, root, env, warn)
+        answer = advance.advance(root, {"step": at, "result": result}, env, warn, notes=notes)
+        if answer["next"] not in ("verify_smoke", "verify_func"):
+            return answer
+        if answer["next"] == at:
+            warn(f"Trying again in {wait:g} s.")
+            time.sleep(wait)
+        at = answer["next"]
+
+
+def _checks(root: str, path: str, warn: Callable[[str], None]) -> Checks | None:
+    try:
+        text = spec.read(root, path)
+    except StoreError as error:
+        warn(f"nothing is verified: {error}")
+        return None
+    if text is None:
+        warn(f"nothing is verified: there is no {shown(path)} in {root}")
+        return None
+    return acceptance.checks(text)
+
+
+def _results(
+    step: str, found: Checks | None, root: str, env: Mapping[str, str], warn: Callable[[str], None]
+) -> tuple[str, tuple[str, ...]]:
+    """The step's result, and a line for each check that failed or could not be judged."""
+    if found is None:
+        # The functional checks cannot be skipped: there were some when the smoke checks ran, and now they are gone.
+        return ("skip" if step == "verify_smoke" else "pass"), ()
+    verified = run_checks(found[0 if step == "verify_smoke" else 1], cwd=root, env=env)
+    notes = []
+    for each in verified:
+        outcome = "FAIL" if not each.passed else "unchecked" if each.unchecked else "PASS"
+        line = f"{outcome}: {shown(each.check.id)} {shown(each.check.name)}" + (f": {each.why}" if each.why else "")
+        warn(line)
+        if outcome != "PASS":
+            notes.append(line)
+    return ("pass" if all(each.passed for each in verified) else "fail"), tuple(notes)
+
+
 class Verified(Value):
     """How a check went, and why. `unchecked`: it passed, but nobody can compare its output with that prose."""
 
-    check: Check
+    check: AcceptanceCheck
     passed: bool
     unchecked: bool
     why: str
 
 
-def run(checks: Sequence[Check], *, cwd: str, env: Mapping[str, str]) -> list[Verified]:
+def run_checks(checks: Sequence[AcceptanceCheck], *, cwd: str, env: Mapping[str, str]) -> list[Verified]:
     """Run them one after another. What they leave running stays until all are done, for a server may be needed."""
     with _Shell(cwd, env) as shell:
         return [_verified(check, shell) for check in checks]
 
 
-def _verified(check: Check, shell: _Shell) -> Verified:
+def _verified(check: AcceptanceCheck, shell: _Shell) -> Verified:
     wanted = _expectation(check.expected)
     why = _failure(check, wanted, shell)
     if why:
         return Verified(check, False, False, why)
-    unchecked = "" if wanted.said else f"; nobody can check “{shown(check.expected)}”"
+    unchecked = "" if wanted.is_stated else f"; nobody can check “{shown(check.expected)}”"
     return Verified(check, True, bool(unchecked), f"exit code {wanted.code}{unchecked}")
 
 
-def _failure(check: Check, wanted: _Expectation, shell: _Shell) -> str | None:
+def _failure(check: AcceptanceCheck, wanted: _Expectation, shell: _Shell) -> str | None:
     if not check.command:
         return "it has no command"
     if check.setup:
-        ran = shell.run(check.setup, check.seconds)
-        if ran.problem or ran.code:
-            return f"its setup failed: {ran.problem or _exit(ran, 0)}"
-    ran = shell.run(check.command, check.seconds)
-    if ran.problem:
-        return ran.problem
-    if ran.code != wanted.code:
-        return _exit(ran, wanted.code)
+        why, _ = shell.run(check.setup, check.seconds, 0)
+        if why:
+            return f"its setup failed: {why}"
+    why, output = shell.run(check.command, check.seconds, wanted.code)
+    if why:
+        return why
     for text in wanted.texts:
-        if text not in ran.output:
+        if text not in output:
             return f"the output does not contain '{shown(text)}'"
-    return next((why for pattern in wanted.patterns if (why := shell.search(pattern, ran.output))), None)
-
-
-def _exit(ran: _Ran, wanted: int) -> str:
-    lines = [line.strip() for line in ran.output.splitlines() if line.strip()]
-    return f"exit code {ran.code}, expected {wanted}" + (f": {shown(lines[-1], 200)}" if lines else "")
+    return next((why for pattern in wanted.patterns if (why := shell.search(pattern, output))), None)
 
 
 class _Expectation(Value):
@@ -92,13 +135,13 @@ class _Expectation(Value):
     code: int = 0
     texts: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
-    said: bool = False
+    is_stated: bool = False
 
 
 def _expectation(cell: str) -> _Expectation:
     bare = _PATTERN.fullmatch(cell)
     if bare:
-        return _Expectation(patterns=(bare[1],), said=True)
+        return _Expectation(patterns=(bare[1],), is_stated=True)
     code = _EXIT.search(_SPAN.sub(" ", cell))
     texts: list[str] = []
     patterns: list[str] = []
@@ -110,58 +153,8 @@ def _expectation(cell: str) -> _Expectation:
             patterns.append(pattern[1])
         elif not exits:
             texts.append(marked or span["quoted"] or span["curly"] or span["single"])
-    said = bool(code or texts or patterns)
-    return _Expectation(int(code[1]) if code else 0, tuple(texts), tuple(patterns), said)
-
-
-class _Ran(Value):
-    """How a command ended. `problem` says why we ended it, or that it could not begin."""
-
-    code: int = 0
-    output: str = ""
-    problem: str | None = None
-
-
-class _Command:
-    """A command that was started, with everything that it starts."""
-
-    def __init__(self, command: str, cwd: str, env: Mapping[str, str]) -> None:
-        self._family = Family()
-        self.output, path = tempfile.mkstemp()  # no pipe: a server in the background would hold it open
-        os.unlink(path)
-        try:
-            self.child = subprocess.Popen(
-                ["/bin/sh", "-c", command],
-                cwd=cwd,
-                env={**env, **self._family.environment()},
-                stdin=subprocess.DEVNULL,
-                stdout=self.output,
-                stderr=self.output,
-                start_new_session=True,
-            )
-        except BaseException:
-            os.close(self.output)
-            raise
-        self._family.leader = self.child.pid
-
-    def code(self) -> int:
-        """How it ended, without reaping it where possible: its number must stay its own until its group is gone."""
-        if hasattr(os, "waitid") and (ended := os.waitid(os.P_PID, self.child.pid, os.WEXITED | os.WNOWAIT)):
-            return ended.si_status + (0 if ended.si_code == os.CLD_EXITED else 128)
-        code = self.child.wait()
-        return code if code >= 0 else 128 - code
-
-    def said(self) -> str:
-        size = os.fstat(self.output).st_size
-        return os.pread(self.output, TAIL, max(0, size - TAIL)).decode("utf-8", "replace")
-
-    def end(self) -> None:
-        self._family.end()
-        try:
-            self.child.wait(timeout=GRACE)
-        except subprocess.TimeoutExpired:
-            pass  # stuck in the kernel; it holds nothing of ours
-        os.close(self.output)
+    is_stated = bool(code or texts or patterns)
+    return _Expectation(int(code[1]) if code else 0, tuple(texts), tuple(patterns), is_stated)
 
 
 class _Shell:
@@ -170,53 +163,56 @@ class _Shell:
     def __init__(self, cwd: str, env: Mapping[str, str]) -> None:
         self._cwd = cwd
         self._env = env
-        self._signals = Family()
-        self._left: list[_Command] = []
+        self._programs = Programs()
+        self._files: list[int] = []
 
     def __enter__(self) -> _Shell:
-        self._signals.__enter__()
+        self._programs.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        self._signals.interruptible(False)
-        for command in self._left:
-            command.end()
-        self._signals.__exit__(kind, *rest)
-
-    def run(self, script: str, seconds: float) -> _Ran:
-        until = time.monotonic() + seconds
+    def __exit__(self, *error: Any) -> None:
         try:
-            command = _Command(script, self._cwd, self._env)
-        except (OSError, ValueError) as error:
-            return _Ran(problem=f"could not be started ({error})")
-        self._left.append(command)
-        self._signals.interruptible(True)
-        problem = agent.wait(command.child, until, [each.output for each in self._left])
-        self._signals.interruptible(False)
-        if not problem:
-            return _Ran(command.code(), command.said())
-        if problem == agent.TOO_LONG:
-            problem = f"took longer than {seconds:g} s"
-        elif os.fstat(command.output).st_size <= agent.MAX_OUTPUT:
-            problem = f"what an earlier check left running {problem}"
-        self._left.remove(command)
-        command.end()
-        return _Ran(problem=problem)
+            self._programs.__exit__(*error)
+        finally:
+            for fd in self._files:
+                os.close(fd)
+
+    def run(self, script: str, seconds: float, wanted: int) -> tuple[str | None, str]:
+        """What is wrong with how it ended, if anything, and its output."""
+        outcome, output = self._ended(["/bin/sh", "-c", script], seconds)
+        if outcome.problem or outcome.shell_code == wanted:
+            return outcome.problem, output
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        last = f": {shown(lines[-1], 200)}" if lines else ""
+        return f"exit code {outcome.shell_code}, expected {wanted}{last}", output
 
     def search(self, pattern: str, text: str) -> str | None:
         """None if it is there; else what is wrong."""
         name = f"/{shown(pattern)}/"
-        argv = [sys.executable, "-I", "-S", "-c", _SEARCH]
-        self._signals.interruptible(True)
-        try:
-            done = subprocess.run(
-                argv, input=json.dumps([pattern, text]).encode(), capture_output=True, timeout=PATIENCE, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return f"the search for {name} took longer than {PATIENCE:g} s"
-        finally:
-            self._signals.interruptible(False)
-        said = json.loads(done.stdout or b"false")
-        if isinstance(said, str):
-            return f"{name} is no valid pattern: {said}"
-        return None if said else f"nothing in the output matches {name}"
+        given = json.dumps([pattern, text]).encode()
+        outcome, output = self._ended([sys.executable, "-I", "-S", "-c", _SEARCH], PATIENCE, given)
+        if outcome.problem:
+            return f"the search for {name} {outcome.problem}"
+        answer = json.loads(output or "false")
+        if isinstance(answer, str):
+            return f"{name} is not a valid pattern: {answer}"
+        return None if answer else f"nothing in the output matches {name}"
+
+    def _ended(self, argv: list[str], seconds: float, given: bytes = b"") -> tuple[Outcome, str]:
+        """Not through pipes: a server in the background would hold them open."""
+        stdin, stdout = (logs.nameless(tempfile.gettempdir(), data) for data in (given, b""))
+        self._files += [stdin, stdout]
+        command = Command("project", argv, self._cwd, self._env, stdout, stdout, stdin, seconds)
+        program = self._programs.start(command)
+        while (outcome := program.outcome()) is None:
+            flood = next((flood for earlier in self._programs.left if (flood := earlier.flood())), None)
+            if flood:
+                outcome = Outcome(None, f"what an earlier check left running {flood}", "flood")
+                break
+            self._programs.wait()
+        if outcome.problem:
+            self._programs.finish(program)
+        else:
+            self._programs.leave(program)
+        size = os.fstat(stdout).st_size
+        return outcome, os.pread(stdout, logs.TAIL, max(0, size - logs.TAIL)).decode("utf-8", "replace")

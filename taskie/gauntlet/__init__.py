@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MARKER = ".gauntlet/config.yml"
 EVENTS = {"Stop": ""}
 SUMMARY = "quality gates that run when the agent stops"
+# Each kind of gate is a module of its own, whose contract is `kinds.GateKind`, and has a folder of the same name.
+KINDS = {"check": "checks", "review": "reviews"}
 
 
 def detect(places: list[str]) -> str | None:
@@ -28,9 +30,9 @@ def detect(places: list[str]) -> str | None:
 
 
 def on_event(event: Event, turn: Turn, context: Context) -> Decision:
-    from taskie.gauntlet.engine import on_stop
+    from taskie.gauntlet.engine import decision, stop
 
-    return on_stop(event, turn, context)
+    return decision(stop(turn, context.root, context.env, context.deadline))
 
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 
-from taskie.gauntlet.hashing import digest as digest_of
-from taskie.gauntlet.outcome import Unable
+from taskie.gauntlet.repository import digest as digest_of
+from taskie.gauntlet.verdict import Unable
 from taskie.protocol import parse_json
-from taskie.store import StoreError, read_regular
+from taskie.store import StoreError, read_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def _answer(text: str) -> Mapping[str, Any] | None:
     if isinstance(document, dict):
         if document.get("is_error") is True:
             raise Unable(f"it reports an error: {str(document.get('result'))[:300]}")
-        for place in (document.get("structured_output"), document.get("result"), document):
-            found = _search(place) if isinstance(place, str) else place
+        for candidate in (document.get("structured_output"), document.get("result"), document):
+            found = _search(candidate) if isinstance(candidate, str) else candidate
             if _is_answer(found):
                 return found
         return None
@@ -97,7 +97,7 @@ def _search(text: str) -> Mapping[str, Any] | None:
 
 
 def clean(raw: Mapping[str, Any]) -> Violation:
-    """A violation with exactly the fields that the agent is told about."""
+    """A violation with exactly the fields that the agent reads."""
     line = raw.get("line")
     priority = str(raw.get("priority", "")).lower()
     return {
@@ -127,10 +127,10 @@ def answered(recorded: Sequence[Violation], edited: Sequence[Violation]) -> list
     for violation in recorded:
         answer = answers.get(identity(violation), {})
         status, result = answer.get("status"), answer.get("result")
-        said = result if isinstance(result, str) and result.strip() else None
-        if status not in ("fixed", "skipped") or (status == "skipped" and said is None):
+        reason = result if isinstance(result, str) and result.strip() else None
+        if status not in ("fixed", "skipped") or (status == "skipped" and reason is None):
             status = "new"
-        found.append({**violation, "status": status, "result": said})
+        found.append({**violation, "status": status, "result": reason})
     return found
 
 
@@ -147,10 +147,10 @@ def read_files(directory: str) -> dict[str, tuple[str, list[Violation]]]:
         path = os.path.join(directory, name)
         run = name.split(".")[-2]
         try:
-            raw = parse_json(read_regular(path) or b"")
-        except (ValueError, StoreError):
+            raw = read_object(path) or {}
+        except StoreError:
             continue  # the record knows what was in it
-        if not isinstance(raw, dict) or not isinstance(raw.get("gate"), str) or not run.isdigit():
+        if not isinstance(raw.get("gate"), str) or not run.isdigit():
             continue
         items = raw.get("violations")
         violations = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
@@ -161,9 +161,9 @@ def read_files(directory: str) -> dict[str, tuple[str, list[Violation]]]:
 
 def digest(directory: str) -> str:
     """Of everything that the agent has answered: another one is progress."""
-    told = [
+    given = [
         (gate, *identity(violation), str(violation.get("status")), str(violation.get("result")))
         for gate, (_, violations) in read_files(directory).items()
         for violation in violations
     ]
-    return digest_of(repr(sorted(told)).encode("utf-8", "surrogatepass"))
+    return digest_of(repr(sorted(given)).encode("utf-8", "surrogatepass"))

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 
 from taskie.gauntlet import MARKER
+from taskie.git import in_chunks, split_paths
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from taskie.gauntlet.git import Git, Snapshot
+    from collections.abc import Sequence
+
+    from taskie.gauntlet.record import Record
+    from taskie.gauntlet.repository import Repository, Snapshot
 
 DEFAULT_BASE = "origin/main"
 _LOCAL = ("main", "master")
@@ -17,12 +21,14 @@ MAX_DIFF = 400_000
 
 
 class Base(Value):
-    """What changes are counted from. `tip` is the base branch's commit, `since` the revision to compare with."""
+    """What changes are counted from. `tip` is the base branch's commit, `since` the revision to compare with. `stale`
+    says why the record is of another context: another branch, or work that has been merged since."""
 
     name: str
     tip: str | None
     since: str
     holds_head: bool
+    stale: str | None
 
 
 class Changes(Value):
@@ -33,57 +39,80 @@ class Changes(Value):
     untracked: frozenset[str]
 
 
-def find_base(git: Git, seen: Snapshot, configured: str | None, recorded: str | None) -> Base:
+def find_base(repository: Repository, seen: Snapshot, configured: str | None, before: Record) -> Base:
     """The configured base, `origin/HEAD`, `main` or `master`, else the empty tree.
 
     If the base holds HEAD (work on main), changes count from the recorded run's commit: else committing would
     evade every gate. Before the first run, on a branch that only exists here, from where the gates were set up.
     """
-    if seen.commit is None:
-        return Base("the empty tree", None, git.empty_tree(), False)
     names = [configured or DEFAULT_BASE, "origin/HEAD", *_LOCAL]
-    asked = [*names, recorded] if recorded else names
-    found = git.resolve(asked)
-    last = found.pop() if recorded else None
-    name, tip = next(((n, t) for n, t in zip(names, found) if t), ("the empty tree", None))
-    if tip is None:
-        return Base(name, None, git.empty_tree(), False)
-    since = git.merge_base(tip, seen.commit) or tip
+    # In one call: the commits that these names stand for.
+    asked = "".join(f"{name}^{{commit}}\n" for name in (*names, before.commit or ""))
+    lines = repository("cat-file", "--batch-check=%(objectname) %(objecttype)", given=asked.encode()).splitlines()
+    *tips, last = (line.split()[0].decode() if line.endswith(b" commit") else None for line in lines)
+    name, tip = next(((n, t) for n, t in zip(names, tips) if t), ("the empty tree", None))
+    moved = before.branch is not None and before.branch != seen.branch
+    stale = f"the branch changed from {before.branch} to {seen.branch}" if moved else None
+    if seen.commit is None or tip is None:
+        return Base("the empty tree", None, empty_tree(repository), False, stale)
+    code, output, _ = repository.attempt(["merge-base", tip, seen.commit])
+    since = output.split()[0].decode() if code == 0 and output.split() else tip
+    if not stale and before.commit and not before.in_base and _is_ancestor(repository, before.commit, tip):
+        stale = f"commit {before.commit[:12]} was merged into {name}"
     if since != seen.commit:
-        return Base(name, tip, since, False)
-    if last is not None and git.is_ancestor(last, seen.commit):
+        return Base(name, tip, since, False, stale)
+    if last is not None and _is_ancestor(repository, last, seen.commit):
         since = last
     elif last is None and name in _LOCAL and seen.branch == name:
-        since = _set_up(git) or since
-    return Base(name, tip, since, True)
+        since = _set_up(repository) or since
+    return Base(name, tip, since, True, stale)
 
 
-def _set_up(git: Git) -> str | None:
+def empty_tree(repository: Repository) -> str:
+    """Its name depends on the repository's hash."""
+    return repository("hash-object", "-t", "tree", "--stdin").decode().strip()
+
+
+def _is_ancestor(repository: Repository, commit: str, of: str) -> bool:
+    return repository.attempt(["merge-base", "--is-ancestor", commit, of])[0] == 0
+
+
+def _set_up(repository: Repository) -> str | None:
     """The commit that brought the gates, not one that touched them since: that may be the agent's own."""
-    code, said, _ = git.attempt(["log", "-1", "--diff-filter=A", "--format=%H", "--", MARKER])
-    return said.decode().strip() or None if code == 0 else None
+    code, output, _ = repository.attempt(["log", "-1", "--diff-filter=A", "--format=%H", "--", MARKER])
+    return output.decode().strip() or None if code == 0 else None
 
 
-def find(git: Git, seen: Snapshot, base: Base, log_dir: str, more: tuple[str, ...] = ()) -> Changes:
+def find(repository: Repository, seen: Snapshot, base: Base, log_dir: str, more: tuple[str, ...] = ()) -> Changes:
     """Committed, staged, unstaged and untracked, without the logs.
 
-    `more` are files that differed from the commit of the last recorded run: on the base itself what is the same
-    as in that commit by now has changed all the same.
+    `more` are files that were not committed in the last recorded run. On the base itself they count as changed even if
+    they are the same as in its commit by now: the run saw them otherwise.
     """
-    untracked = {path for each in seen.untracked if (path := seen.inside(each)) is not None}
-    files = untracked.union(git.changed_since(base.since), more if base.holds_head else ())
+    # Deleted files, too, and both sides of a rename.
+    changed = repository(
+        "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "--relative",
+        base.since, "--",
+    )  # fmt: skip
+    files = seen.new.union(split_paths(changed), more if base.holds_head else ())
     kept = sorted(path for path in files if path != log_dir and not path.startswith(f"{log_dir}/"))
-    return Changes(base, tuple(kept), frozenset(untracked))
+    return Changes(base, tuple(kept), seen.new)
 
 
-def patch(git: Git, changes: Changes, files: tuple[str, ...]) -> str:
+def patch(repository: Repository, changes: Changes, files: Sequence[str]) -> str:
     """The diff that a reviewer gets: git's for tracked files, whole files for new ones."""
     tracked = [path for path in files if path not in changes.untracked]
-    parts = [git.diff(changes.base.since, tracked)] if tracked else []
+    parts = []
+    for chunk in in_chunks(tracked):
+        diff = repository(
+            "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--relative",
+            changes.base.since, "--", *chunk, literal=True,
+        )  # fmt: skip
+        parts.append(diff.decode("utf-8", "replace"))
     size = sum(map(len, parts))
     for path in files:
         if path in changes.untracked and size < MAX_DIFF:
-            parts.append(_new_file(git.root, path))
+            parts.append(_new_file(repository.root, path))
             size += len(parts[-1])
     text = "".join(parts)
     if len(text) > MAX_DIFF:

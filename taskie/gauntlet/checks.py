@@ -1,114 +1,127 @@
-"""One check: the project's own command under the shell, its output in a log, its failing tests by name."""
+"""Checks: a command of the project's own under the shell, its output in a log, its failing tests by name."""
 
 from __future__ import annotations
 
 import os
 
-from taskie.gauntlet import logs
-from taskie.gauntlet.entries import directory_of
-from taskie.gauntlet.lanes import Attempt, Ended
-from taskie.gauntlet.outcome import GateResult
-from taskie.protocol import parse_json, shown
-from taskie.store import StoreError, read_regular
+import taskie.logs as logs
+import taskie.recorded as recorded
+from taskie.gauntlet.record import name_of
+from taskie.gauntlet.rules import GATE, path_rule, take, text_rule
+from taskie.gauntlet.verdict import GateResult, Problem, Unable
+from taskie.programs import Command
+from taskie.project import is_inside
+from taskie.protocol import shown
+from taskie.store import remove
+from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from taskie.gauntlet.config import Check
+    from taskie.gauntlet.config import Gates
+    from taskie.gauntlet.documents import Document
     from taskie.gauntlet.entries import Job
+    from taskie.gauntlet.kinds import RunContext
+    from taskie.gauntlet.rules import Rules
+    from taskie.gauntlet.verdict import GateStatus
+    from taskie.programs import Outcome
 
-RESULT = "TASKIE_TESTS_RESULT"  # where pytest-taskie writes which tests failed
-TREE = "TASKIE_TESTS_TREE"
+RULES: Rules = {"command": text_rule, "working_directory": path_rule, **GATE, "fix_instructions": text_rule}
+SUFFIXES = (".yml", ".yaml")
+FRONTMATTER = False
 NOT_RUNNABLE = {126: "cannot be executed", 127: "was not found"}
 MAX_TESTS = 20
+
+
+class CheckGate(Value):
+    """One check: a command of the project's own, run by the shell."""
+
+    name: str
+    command: str
+    working_directory: str | None = None
+    parallel: bool = True
+    timeout: float | None = None
+    fail_fast: bool = False
+    run_in_ci: bool = True
+    run_locally: bool = True
+    fix_instructions: str | None = None
+    slots = (None,)
+
+    def described(self, gates: Gates) -> str:
+        return self.command
+
+    def begin(self, job: Job, run: RunContext) -> CheckRun:
+        return CheckRun(job, self, run)
+
+
+def gate(name: str, document: Document, root: str, settings: Gates, problems: list[Problem]) -> CheckGate:
+    fields = take(document, document.content, RULES, problems)
+    if "command" not in document.content:
+        problems.append(Problem(document.name, None, "a check needs a command"))
+    directory = fields.get("working_directory")
+    if directory and not is_inside(root, directory):
+        problems.append(Problem(document.name, None, f"{directory} leads out of the project"))
+    return CheckGate(name, **{"command": "false", **fields})
 
 
 class CheckRun:
     """A check in one run."""
 
-    def __init__(
-        self, job: Job, check: Check, root: str, log_dir: str, number: int, env: Mapping[str, str], tree: str,
-        done: Callable[[GateResult], None],
-    ) -> None:  # fmt: skip
+    def __init__(self, job: Job, check: CheckGate, run: RunContext) -> None:
         self.job = job
-        self.parallel = check.parallel
         self._check = check
-        self._root = root
-        self._done = done
-        self._tree = tree
-        self._log = os.path.join(log_dir, f"{logs.name_of(job)}.{number}.log")
-        self._told = os.path.join(log_dir, f".{logs.name_of(job)}.{number}.tests")
-        self._env = {**env, RESULT: self._told, TREE: tree}
+        self._run = run
+        self._log = ""
+        self._record = ""
         self._fd = -1
 
-    def attempt(self) -> Attempt:
-        cwd = directory_of(self._root, self.job)
-        inside = os.path.realpath(self._root)
+    def command(self) -> Command:
+        """In its own `working_directory`, else in that of its entry."""
+        run = self._run
+        directory = self._check.working_directory or self.job.directory
+        cwd = run.root if directory == "." else os.path.join(run.root, directory)
         if not os.path.isdir(cwd):
-            raise ValueError(f"its directory {cwd} does not exist")
-        if os.path.commonpath([inside, os.path.realpath(cwd)]) != inside:
-            raise ValueError(f"its directory {cwd} leads out of the project")
+            raise Unable(f"its directory {cwd} does not exist")
+        if directory != "." and not is_inside(run.root, cwd):
+            raise Unable(f"its directory {cwd} leads out of the project")
+        stem = name_of(self.job)
+        self._log = os.path.join(run.log_dir, f"{stem}.{run.number}.log")
+        self._record = os.path.join(run.log_dir, f".{stem}.{run.number}.tests")
+        remove(self._record)
         self._fd = logs.create(self._log)
-        self._forget()
+        env = {**run.env, recorded.RESULT: self._record, recorded.TREE: run.tree}
         argv = ["/bin/sh", "-c", self._check.command]
-        return Attempt(argv, cwd, self._env, self._fd, self._fd, seconds=self._check.timeout)
+        return Command("project", argv, cwd, env, self._fd, self._fd, seconds=self._check.timeout)
 
-    def conclude(self, ended: Ended) -> bool:
-        if self._fd < 0:
-            self._done(GateResult(self.job.key, "unable", ended.unstarted or ended.problem or "could not be started"))
-            return True
-        tests = self._failing_tests() if ended.exit_code != 0 else ()
+    def result(self, outcome: Outcome) -> GateResult:
+        tests: tuple[str, ...] = ()
+        if outcome.exit_code != 0:
+            runs = [run for run in recorded.read(self._record) if run.tree == self._run.tree]
+            tests = tuple(shown(test, 300) for run in runs for test in run.failed)
+        remove(self._record)
         logs.shorten(self._fd)
-        result = GateResult(
-            self.job.key,
-            "passed",
-            "passed",
-            log=self._log,
-            tail=logs.tail(self._fd),
-            tests=tests,
-            advice=self._check.fix_instructions,
-            seconds=ended.seconds,
-        )
+        tail = logs.tail(self._fd)
         os.close(self._fd)
-        self._forget()
-        if ended.overtime:
-            result = result.replace(
-                status="unable", summary=f"{ended.problem}, which is all the time that the hook has"
-            )
-        elif ended.unstarted or ended.exit_code in NOT_RUNNABLE:
-            why = ended.unstarted or f"its program {NOT_RUNNABLE[ended.exit_code or 127]}"
-            result = result.replace(status="unable", summary=f"{why}: {shown(' '.join(result.tail[-1:]), 200)}")
-        elif ended.problem:
-            result = result.replace(status="failed", summary=ended.problem)
-        elif ended.exit_code:
-            result = result.replace(status="failed", summary=_exit(ended.exit_code))
-        self._done(result)
-        return True
-
-    def _failing_tests(self) -> tuple[str, ...]:
-        """What pytest-taskie wrote, one JSON object for each run of pytest; of this tree only."""
-        found: list[str] = []
-        try:
-            data = read_regular(self._told) or b""
-        except StoreError:
-            return ()
-        for line in data.splitlines():
-            try:
-                told = parse_json(line)
-            except ValueError:
-                continue
-            if isinstance(told, dict) and told.get("tree") == self._tree and isinstance(told.get("failed"), list):
-                found += [shown(str(test), 300) for test in told["failed"]]
-        hidden = len(found) - MAX_TESTS
-        return (*found[:MAX_TESTS], f"… and {hidden} more") if hidden > 0 else tuple(found)
-
-    def _forget(self) -> None:
-        try:
-            os.unlink(self._told)
-        except OSError:
-            pass  # pytest did not run, or without the plugin
-
-
-def _exit(code: int) -> str:
-    return f"was ended by signal {-code}" if code < 0 else f"exit code {code}"
+        code = outcome.exit_code
+        status: GateStatus = "failed"
+        summary = outcome.problem or f"exit code {code}"
+        if outcome.cause == "deadline" and outcome.seconds:
+            status, summary = "unable", f"{summary}, which is all the time that the hook has"
+        elif outcome.cause in ("start", "deadline"):
+            status = "unable"
+        elif code in NOT_RUNNABLE:
+            status = "unable"
+            summary = f"its program {NOT_RUNNABLE[code]}: {shown(' '.join(tail[-1:]), 200)}"
+        elif code == 0:
+            status = summary = "passed"
+        elif code is not None and code < 0:
+            summary = f"was ended by signal {-code}"
+        return GateResult(
+            self.job.key,
+            status,
+            summary,
+            log=self._log,
+            tail=tail,
+            tests=(*tests[:MAX_TESTS], f"… and {len(tests) - MAX_TESTS} more") if len(tests) > MAX_TESTS else tests,
+            advice=self._check.fix_instructions,
+            seconds=outcome.seconds,
+        )

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
-from taskie.gauntlet import answers, changes, context, detect, logs
-from taskie.gauntlet.config import Config, load
-from taskie.gauntlet.documents import Invalid
+from taskie.gauntlet import KINDS, answers, changes, detect, lock, record
+from taskie.gauntlet.config import Gates, load
 from taskie.gauntlet.entries import Job, jobs
-from taskie.gauntlet.git import Git
-from taskie.gauntlet.lock import RunLock, is_held
-from taskie.gauntlet.outcome import SPOKEN, RunResult, Unable
-from taskie.gauntlet.run import SIGNS, Request, execute_run
+from taskie.gauntlet.repository import Repository
+from taskie.gauntlet.run import RunRequest, execute_run
+from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult, Unable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,23 +30,21 @@ def root_here(cwd: str | None = None) -> str:
     return found
 
 
-def _config(root: str) -> Config:
+def _config(root: str) -> Gates:
     try:
-        config = load(root)
+        return load(root).checked()
     except Invalid as error:
-        raise CommandError(str(error)) from None
+        listed = "\n".join(f"  {problem}" for problem in error.problems)
+        raise CommandError(f"the configuration is invalid:\n{listed}") from None
     except Unable as error:
         raise CommandError(str(error)) from None
-    if config.errors:
-        raise CommandError("the configuration is invalid:\n" + "\n".join(f"  {problem}" for problem in config.errors))
-    return config
 
 
-def run(timeout: float | None, kinds: tuple[str, ...] = ("check", "review"), names: Sequence[str] = ()) -> int:
+def run(timeout: float | None, kinds: tuple[str, ...] = tuple(KINDS), names: Sequence[str] = ()) -> int:
     """Run the gates of these kinds now, whatever has passed before; exit 1 unless they passed."""
     root = root_here()
     config = _config(root)
-    known = {name for kind in kinds for name in (config.checks if kind == "check" else config.reviews)}
+    known = {name for kind in kinds for name in config.gates[kind]}
     for name in names:
         if name not in known:
             raise CommandError(f"no {' or '.join(kinds)} is called {name!r}; there are: {', '.join(sorted(known))}", 2)
@@ -56,7 +52,7 @@ def run(timeout: float | None, kinds: tuple[str, ...] = ("check", "review"), nam
     progress = _Progress()
     try:
         result = execute_run(
-            Request(
+            RunRequest(
                 root,
                 dict(os.environ),
                 deadline,
@@ -124,16 +120,17 @@ def clean() -> int:
     if not os.path.isdir(log_dir):
         print("Nothing to clean.")
         return 0
-    lock = RunLock(log_dir)
     try:
-        if not lock.take():
+        held = lock.take(log_dir)
+        if held is None:
             raise CommandError("a run is in progress; its logs are not moved")
-        moved = logs.archive(log_dir, with_state=True)
+        try:
+            moved = record.archive(log_dir, with_state=True)
+        finally:
+            lock.release(log_dir, held)
     except Unable as error:
         raise CommandError(str(error)) from None
-    finally:
-        lock.release()
-    print(f"Moved {len(moved)} files to {os.path.join(log_dir, logs.PREVIOUS)}." if moved else "Nothing to clean.")
+    print(f"Moved {len(moved)} files to {os.path.join(log_dir, record.PREVIOUS)}." if moved else "Nothing to clean.")
     return 0
 
 
@@ -142,13 +139,13 @@ def validate() -> int:
     try:
         problems = load(root).problems
     except Invalid as error:
-        problems = (error.problem,)
+        problems = error.problems
     except Unable as error:
         raise CommandError(str(error)) from None
     for problem in problems:
         print(f"{'warning' if problem.warning else 'error'}: {problem}")
     errors = sum(not problem.warning for problem in problems)
-    print(f"{errors} error{'s' * (errors != 1)}, {len(problems) - errors} warnings." if problems else "Valid.")
+    print(f"{errors} error{'' if errors == 1 else 's'}, {len(problems) - errors} warnings." if problems else "Valid.")
     return 1 if errors else 0
 
 
@@ -156,27 +153,23 @@ def list_gates() -> int:
     config = _config(root_here())
     for entry in config.entry_points:
         print(entry.path + (f" (without {', '.join(entry.exclude)})" if entry.exclude else ""))
-        for name in entry.checks:
-            print(f"  check   {name:<20} {config.checks[name].command}")
-        for name in entry.reviews:
-            review = config.reviews[name]
-            print(
-                f"  review  {name:<20} {review.num_reviews} x {', '.join(review.cli_preference or config.preference)}"
-            )
-    used = {name for entry in config.entry_points for name in (*entry.checks, *entry.reviews)}
-    for name in sorted({*config.checks, *config.reviews} - used):
+        for kind, names in entry.gates.items():
+            for name in names:
+                print(f"  {kind:<7} {name:<20} {config.gates[kind][name].described(config)}")
+    used = {name for entry in config.entry_points for names in entry.gates.values() for name in names}
+    for name in sorted({name for gates in config.gates.values() for name in gates} - used):
         print(f"unused: {name}")
     return 0
 
 
-def _applicable(root: str, config: Config) -> tuple[changes.Changes, list[Job]]:
+def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     log_dir = os.path.join(root, config.log_dir)
     try:
-        git = Git(root, os.environ, time.monotonic() + 60)
-        seen = git.snapshot()
-        before = context.recorded(log_dir, [])
-        base = changes.find_base(git, seen, config.base_branch, before.commit)
-        found = changes.find(git, seen, base, config.log_dir)
+        repository = Repository(root, os.environ, time.monotonic() + 60)
+        seen = repository.snapshot(config.log_dir, config.rules)
+        before = record.load(log_dir, [])
+        base = changes.find_base(repository, seen, config.base_branch, before)
+        found = changes.find(repository, seen, base, config.log_dir)
     except Unable as error:
         raise CommandError(str(error)) from None
     return found, jobs(config, found.files, before.open_gates, os.environ)
@@ -201,14 +194,14 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
     config = _config(root)
     log_dir = os.path.join(root, config.log_dir)
     warnings: list[str] = []
-    before = context.recorded(log_dir, warnings)
+    before = record.load(log_dir, warnings)
     unanswered = {
         gate: sum(violation.get("status") == "new" for violation in violations)
         for gate, (_, violations) in answers.read_files(log_dir).items()
     }
-    unfinished = context.is_orphaned(log_dir, before)
-    running = is_held(log_dir)
-    runs_left = max(0, config.max_retries + 1 - logs.highest(log_dir))
+    unfinished = before.is_orphaned
+    running = lock.is_held(log_dir)
+    runs_left = max(0, config.max_retries + 1 - before.runs)
     data = {
         "status": before.status,
         "last_run_completed_at": before.last_run_completed_at,

@@ -1,62 +1,45 @@
-"""What `.gauntlet/` says: the configuration, its checks and its reviews. Knows files and their rules, runs nothing."""
+"""What `.gauntlet/` says, and when the hook runs its gates. Knows files and their rules, runs nothing."""
 
 from __future__ import annotations
 
 import os
 
-from taskie.gauntlet import MARKER, hashing
-from taskie.gauntlet.documents import Document, Invalid, Problem, read, take
-from taskie.gauntlet.rules import CHECK, CLI, ENTRY, FOLDER, NAME, REVIEW, STOP_HOOK, TOP
+from taskie.gauntlet import KINDS, MARKER
+from taskie.gauntlet.documents import Document, read, suggestion
+from taskie.gauntlet.rules import ENTRY, FOLDER, NAME, STOP_HOOK, TOP, minutes, take
+from taskie.gauntlet.verdict import Invalid, Problem
+from taskie.project import is_inside
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from taskie.gauntlet.kinds import Gate, GateKind
+
 PRESETS = ("claude", "codex")
-
-
-class Check(Value):
-    """One check: a command of the project's own, run by the shell."""
-
-    name: str
-    command: str
-    working_directory: str | None = None
-    parallel: bool = True
-    timeout: float | None = None
-    fail_fast: bool = False
-    run_in_ci: bool = True
-    run_locally: bool = True
-    fix_instructions: str | None = None
-
-
-class Review(Value):
-    """One review: what a reviewer is asked, and who is asked, how often."""
-
-    name: str
-    prompt: str
-    num_reviews: int = 1
-    cli_preference: tuple[str, ...] = ()
-    model: str | None = None
-    parallel: bool = True
-    timeout: float | None = None
-    fail_fast: bool = False
-    run_in_ci: bool = True
-    run_locally: bool = True
+GLOBAL = (".config", "agent-gauntlet", "config.yml")
+ENABLED = "GAUNTLET_STOP_HOOK_ENABLED"
+INTERVAL = "GAUNTLET_STOP_HOOK_INTERVAL_MINUTES"
+DEFAULT_INTERVAL = 10.0
+_YES = ("1", "true", "yes", "on")
+NO = ("0", "false", "no", "off")
 
 
 class EntryPoint(Value):
-    """A part of the project and the gates for it: `.`, a path, `dir/*`, or a glob."""
+    """A part of the project and the names of its gates by kind. The path is `.`, a path, `dir/*`, or a glob."""
 
     path: str
-    exclude: tuple[str, ...] = ()
-    checks: tuple[str, ...] = ()
-    reviews: tuple[str, ...] = ()
+    exclude: tuple[str, ...]
+    gates: Mapping[str, tuple[str, ...]]
 
 
-class Config(Value):
-    """Everything in `.gauntlet/`. `digest` is of the files themselves: other rules make another verdict."""
+class Gates(Value):
+    """Everything in `.gauntlet/`; `gates` by kind and name, none before `load`.
+
+    `rules` are the files themselves: other rules make another verdict.
+    """
 
     base_branch: str | None = None
     log_dir: str = "gauntlet_logs"
@@ -67,153 +50,145 @@ class Config(Value):
     interval: float | None = None
     preference: tuple[str, ...] = PRESETS
     commands: Mapping[str, str] = {}
-    checks: Mapping[str, Check] = {}
-    reviews: Mapping[str, Review] = {}
+    gates: Mapping[str, Mapping[str, Any]] = {}
     problems: tuple[Problem, ...] = ()
-    digest: str = ""
     source: Document | None = None
+    rules: bytes = b""
 
-    @property
-    def errors(self) -> tuple[Problem, ...]:
-        return tuple(problem for problem in self.problems if not problem.warning)
+    def checked(self) -> Gates:
+        """Itself. Invalid if anything in it is wrong beyond a warning."""
+        errors = [problem for problem in self.problems if not problem.warning]
+        if errors:
+            raise Invalid(*errors)
+        return self
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return tuple(str(problem) for problem in self.problems if problem.warning)
+
+class HookSettings(Value):
+    """Whether the hook runs the gates, and how many minutes it lets pass between two runs that did not fail."""
+
+    enabled: bool = True
+    interval: float = DEFAULT_INTERVAL
+    warnings: tuple[str, ...] = ()
 
 
-def load_settings(root: str) -> Config:
-    """`config.yml` alone: enough to know whether anything is to be done at this stop. Invalid if it is no YAML."""
+def load_settings(root: str) -> Gates:
+    """`config.yml` alone: enough to know whether anything is to be done at this stop. Invalid if it is not YAML."""
     document = read(os.path.join(root, MARKER), MARKER)
     if document is None:
         raise Invalid(Problem(MARKER, None, "is not there"))
     problems: list[Problem] = []
-    top = take(document, (), document.content, TOP, problems)
-    hook = _table(document, top, "stop_hook", STOP_HOOK, problems)
-    cli = _table(document, top, "cli", CLI, problems)
-    config = Config(
-        entry_points=_entries(document, top.get("entry_points", []), problems),
-        enabled=hook.get("enabled"),
-        interval=hook.get("run_interval_minutes"),
-        preference=cli.get("default_preference") or PRESETS,
-        commands=cli.get("commands", {}),
-        digest=_digest([document]),
-        source=document,
-        **{key: top[key] for key in ("base_branch", "log_dir", "allow_parallel", "max_retries") if key in top},
-    )
-    return config.replace(problems=tuple(problems))
-
-
-def load(root: str, settings: Config | None = None) -> Config:
-    """Everything, with every problem that was found on the way."""
-    config = load_settings(root) if settings is None else settings
-    problems = list(config.problems)
-    checks: dict[str, Check] = {}
-    reviews: dict[str, Review] = {}
-    documents = []
-    for folder, suffixes in (("checks", (".yml", ".yaml")), ("reviews", (".md",))):
-        for name, path in _files(root, folder, suffixes):
-            shown = f"{FOLDER}/{folder}/{os.path.basename(path)}"
-            try:
-                document = read(path, shown, frontmatter=folder == "reviews")
-            except Invalid as error:
-                problems.append(error.problem)
-                continue
-            if document is None:
-                continue
-            documents.append(document)
-            if not NAME.fullmatch(name):
-                problems.append(Problem(shown, None, "a gate's name has letters, digits, '_', '-' and '.' only"))
-            elif folder == "checks":
-                checks[name] = _check(name, document, problems)
-            else:
-                reviews[name] = _review(name, document, problems)
-    config = config.replace(checks=checks, reviews=reviews, digest=config.digest + _digest(documents))
-    _references(root, config, problems)
-    return config.replace(problems=tuple(problems))
-
-
-def _digest(documents: list[Document]) -> str:
-    found = hashing.new()
-    for document in documents:
-        found.update(f"{document.name} {len(document.digest)}\0".encode())
-        found.update(document.digest)
-    return found.hexdigest()
-
-
-def _table(
-    document: Document, top: dict[str, Any], key: str, checks: Mapping[str, Any], problems: list[Problem]
-) -> dict[str, Any]:
-    raw = top.get(key, {})
-    if not isinstance(raw, dict):
-        problems.append(Problem(document.name, document.line(key), f"{key} must be a mapping"))
-        return {}
-    return take(document, (key,), raw, checks, problems)
-
-
-def _entries(document: Document, raw: Any, problems: list[Problem]) -> tuple[EntryPoint, ...]:
-    if not isinstance(raw, list):
-        problems.append(Problem(document.name, document.line("entry_points"), "entry_points must be a list"))
-        return ()
-    found = []
-    for position, item in enumerate(raw):
+    top = take(document, document.content, TOP, problems)
+    hook, cli = top.get("stop_hook", {}), top.get("cli", {})
+    entries = []
+    for position, item in enumerate(top.get("entry_points", [])):
         at = ("entry_points", str(position))
         if not isinstance(item, dict) or "path" not in item:
             problems.append(Problem(document.name, document.line(*at), "an entry point must be a mapping with a path"))
             continue
-        fields = take(document, at, item, ENTRY, problems)
+        fields = take(document, item, ENTRY, problems, at)
         if "path" in fields:
-            found.append(EntryPoint(**fields))
-    return tuple(found)
+            gates = {kind: fields.get(folder, ()) for kind, folder in KINDS.items()}
+            entries.append(EntryPoint(fields["path"], fields.get("exclude", ()), gates))
+    return Gates(
+        entry_points=tuple(entries),
+        enabled=hook.get("enabled"),
+        interval=hook.get("run_interval_minutes"),
+        preference=cli.get("default_preference") or PRESETS,
+        commands=cli.get("commands", {}),
+        problems=tuple(problems),
+        source=document,
+        **{key: top[key] for key in ("base_branch", "log_dir", "allow_parallel", "max_retries") if key in top},
+    )
 
 
-def _files(root: str, folder: str, suffixes: tuple[str, ...]) -> list[tuple[str, str]]:
-    directory = os.path.join(root, FOLDER, folder)
-    try:
-        names = sorted(os.listdir(directory))
-    except OSError:
-        return []  # a reference to a gate in it is reported as one that does not exist
-    split = [(*os.path.splitext(name), name) for name in names if not name.startswith(".")]
-    return [(stem, os.path.join(directory, name)) for stem, suffix, name in split if suffix in suffixes]
-
-
-def _check(name: str, document: Document, problems: list[Problem]) -> Check:
-    fields = take(document, (), document.content, CHECK, problems)
-    if "command" not in document.content:
-        problems.append(Problem(document.name, None, "a check needs a command"))
-    return Check(name, **{"command": "false", **fields})
-
-
-def _review(name: str, document: Document, problems: list[Problem]) -> Review:
-    fields = take(document, (), document.content, REVIEW, problems)
-    if not document.body.strip():
-        problems.append(Problem(document.name, None, "a review needs a prompt after its frontmatter"))
-    return Review(name, document.body.strip(), **fields)
-
-
-def _references(root: str, config: Config, problems: list[Problem]) -> None:
-    """Gates and reviewers that are named but not there."""
-    from taskie.gauntlet.documents import unknown
-
-    for position, entry in enumerate(config.entry_points):
-        for kind, names, known in (("check", entry.checks, config.checks), ("review", entry.reviews, config.reviews)):
+def load(root: str, settings: Gates | None = None) -> Gates:
+    """Everything, with every problem that was found on the way."""
+    settings = settings or load_settings(root)
+    problems = list(settings.problems)
+    documents = [settings.source] if settings.source else []
+    gates: dict[str, dict[str, Gate]] = {kind: {} for kind in KINDS}
+    for kind, folder in KINDS.items():
+        module: GateKind = __import__(f"{__package__}.{folder}", fromlist=["gate"])
+        directory = os.path.join(root, FOLDER, folder)
+        try:
+            files = sorted(os.listdir(directory))
+        except OSError:
+            files = []  # a reference to a gate in it is reported as one that does not exist
+        for file in files:
+            name, suffix = os.path.splitext(file)
+            if suffix not in module.SUFFIXES or file.startswith("."):
+                continue
+            shown = f"{FOLDER}/{folder}/{file}"
+            try:
+                document = read(os.path.join(directory, file), shown, frontmatter=module.FRONTMATTER)
+            except Invalid as error:
+                problems += error.problems
+                continue
+            if document is None:
+                continue
+            documents.append(document)
+            if NAME.fullmatch(name):
+                gates[kind][name] = module.gate(name, document, root, settings, problems)
+            else:
+                problems.append(Problem(shown, None, "a gate's name has letters, digits, '_', '-' and '.' only"))
+    for position, entry in enumerate(settings.entry_points):
+        for kind, names in entry.gates.items():
             for number, name in enumerate(names):
-                if name not in known:
-                    text = unknown(name, name, known).replace("unknown key", f"there is no {kind}", 1)
-                    at = ("entry_points", str(position), f"{kind}s", str(number))
-                    problems.append(Problem(MARKER, config.source.line(*at) if config.source else None, text))
-    clis = {*PRESETS, *config.commands}
-    wanted = [(MARKER, "cli.default_preference", config.preference)]
-    wanted += [(f"{FOLDER}/reviews/{r.name}.md", "cli_preference", r.cli_preference) for r in config.reviews.values()]
-    for file, key, names in wanted:
-        for name in names:
-            if name not in clis:
-                problems.append(Problem(file, None, f"{key}: no reviewer {name!r}; give its command in cli.commands"))
-    for path in (config.log_dir, *(c.working_directory for c in config.checks.values())):
-        if path and not _stays_inside(root, path):
-            problems.append(Problem(MARKER, None, f"{path} leads out of the project"))
+                if name not in gates[kind]:
+                    at = ("entry_points", str(position), KINDS[kind], str(number))
+                    text = f"there is no {kind} {name!r}{suggestion(name, gates[kind])}"
+                    problems.append(Problem(MARKER, documents[0].line(*at), text))
+    if settings.preference != PRESETS:
+        problems += unknown_reviewers(settings, MARKER, "cli.default_preference", settings.preference)
+    log_dir = os.path.join(root, settings.log_dir)
+    if os.path.realpath(log_dir) != log_dir and not is_inside(root, log_dir):  # a link is all that can lead it out
+        problems.append(Problem(MARKER, None, f"{settings.log_dir} leads out of the project"))
+    rules = b"".join(f"{each.name} {len(each.data)}\0".encode() + each.data for each in documents)
+    return settings.replace(gates=gates, problems=tuple(problems), rules=rules)
 
 
-def _stays_inside(root: str, path: str) -> bool:
-    inside = os.path.realpath(root)
-    return os.path.commonpath([inside, os.path.realpath(os.path.join(root, path))]) == inside
+def unknown_reviewers(settings: Gates, file: str, key: str, names: Iterable[str]) -> list[Problem]:
+    """Reviewers that nobody knows how to call."""
+    unknown = [name for name in names if name not in PRESETS and name not in settings.commands]
+    return [Problem(file, None, f"{key}: no reviewer {name!r}; give its command in cli.commands") for name in unknown]
+
+
+def hook_settings(config: Gates, env: Mapping[str, str]) -> HookSettings:
+    """Environment over project over the user's global file, field by field."""
+    warnings: list[str] = []
+    chosen: dict[str, Any] = {}
+    home = os.path.join(env.get("HOME") or os.path.expanduser("~"), *GLOBAL)
+    if (config.enabled is None or config.interval is None) and os.path.lexists(home):
+        chosen.update(_global(home, warnings))
+    if config.enabled is not None:
+        chosen["enabled"] = config.enabled
+    if config.interval is not None:
+        chosen["run_interval_minutes"] = config.interval
+    switch = env.get(ENABLED, "").strip().lower()
+    if switch in _YES + NO:
+        chosen["enabled"] = switch in _YES
+    elif switch:
+        warnings.append(f"{ENABLED} must be true or false; ignored")
+    given = env.get(INTERVAL, "").strip()
+    if given:
+        try:
+            chosen["run_interval_minutes"] = minutes(float(given))
+        except ValueError:
+            warnings.append(f"{INTERVAL} must be a number of minutes, 0 or more; ignored")
+    interval = chosen.get("run_interval_minutes", DEFAULT_INTERVAL)
+    return HookSettings(chosen.get("enabled", True), interval, tuple(warnings))
+
+
+def _global(path: str, warnings: list[str]) -> dict[str, Any]:
+    problems: list[Problem] = []
+    try:
+        document = read(path, path)
+        if document is None:
+            return {}
+        raw = document.content.get("stop_hook", {})
+        taken = take(document, {"stop_hook": raw}, {"stop_hook": STOP_HOOK}, problems)
+    except Invalid as error:
+        warnings.append(f"{error}; the defaults are used")
+        return {}
+    warnings += [f"{problem}; ignored" for problem in problems]
+    return dict(taken.get("stop_hook", {}))

@@ -8,52 +8,41 @@ from __future__ import annotations
 import os
 import sys
 
-from taskie.gauntlet.outcome import Unable
+from taskie.gauntlet.verdict import Invalid, Problem, Unable
 from taskie.store import StoreError, read_regular
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
     from typing import Any
-
-    Check = Callable[[Any], Any]
-
-
-class Problem(Value):
-    """One thing that is wrong in a file, where a person finds it. A warning leaves the rest usable."""
-
-    file: str
-    line: int | None
-    text: str
-    warning: bool = False
-
-    def __str__(self) -> str:
-        where = self.file if self.line is None else f"{self.file}:{self.line}"
-        return f"{where}: {self.text}"
 
 
 class Document(Value):
-    """A file's mapping, the line of every key in it, and the text after the frontmatter if there is one."""
+    """A file's mapping, the YAML that it was made of, the text after the frontmatter if there is one, and the bytes.
+    `offset` is the number of the line before the YAML."""
 
     name: str
     content: dict[str, Any]
-    lines: Mapping[tuple[str, ...], int]
+    node: Any = None
+    offset: int = 0
     body: str = ""
-    digest: bytes = b""
+    data: bytes = b""
 
     def line(self, *path: str) -> int | None:
-        while path and path not in self.lines:
-            path = path[:-1]
-        return self.lines.get(path)
-
-
-class Invalid(Exception):
-    """A file cannot be used at all; `problem` says where and why."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
+        """The line of a key or an item, or of the last one on the way to it that is there."""
+        node, found = self.node, None
+        for step in path:
+            pairs = node.value if node is not None and node.id == "mapping" else []
+            if node is not None and node.id == "sequence":
+                pairs = [(item, item) for item in node.value[int(step) : int(step) + 1]]
+            else:
+                pairs = [pair for pair in pairs if str(pair[0].value) == step]
+            if not pairs:
+                break
+            key, node = pairs[-1]
+            found = key.start_mark.line + 1 + self.offset
+        return found
 
 
 def yaml_module() -> Any:
@@ -94,8 +83,8 @@ def read(path: str, name: str, *, frontmatter: bool = False) -> Document | None:
     except (StoreError, OSError) as error:
         raise Invalid(Problem(name, None, str(error))) from None
     head, body, offset = _split(text) if frontmatter else (text, "", 0)
-    content, lines = _parse(head, name, offset)
-    return Document(name, content, lines, body, data)
+    content, node = _parse(head, name, offset)
+    return Document(name, content, node, offset, body, data)
 
 
 def _split(text: str) -> tuple[str, str, int]:
@@ -108,7 +97,7 @@ def _split(text: str) -> tuple[str, str, int]:
     return "", text, 0
 
 
-def _parse(text: str, name: str, offset: int) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+def _parse(text: str, name: str, offset: int) -> tuple[dict[str, Any], Any]:
     yaml = yaml_module()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     try:
@@ -117,10 +106,10 @@ def _parse(text: str, name: str, offset: int) -> tuple[dict[str, Any], dict[tupl
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         line = None if mark is None else mark.line + 1 + offset
-        said = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise Invalid(Problem(name, line, f"is no valid YAML: {said}")) from None
+        why = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise Invalid(Problem(name, line, f"is not valid YAML: {why}")) from None
     except (ValueError, RecursionError, TypeError) as error:
-        raise Invalid(Problem(name, None, f"is no valid YAML: {str(error) or type(error).__name__}")) from None
+        raise Invalid(Problem(name, None, f"is not valid YAML: {str(error) or type(error).__name__}")) from None
     finally:
         loader.dispose()
     if content is None:
@@ -128,54 +117,12 @@ def _parse(text: str, name: str, offset: int) -> tuple[dict[str, Any], dict[tupl
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         line = None if node is None else node.start_mark.line + 1 + offset
         raise Invalid(Problem(name, line, "must be a mapping of names to values"))
-    lines: dict[tuple[str, ...], int] = {}
-    if node is not None:
-        _lines(node, (), lines, offset + 1)
-    return content, lines
+    return content, node
 
 
-def _lines(node: Any, path: tuple[str, ...], found: dict[tuple[str, ...], int], offset: int) -> None:
-    if len(path) > 4:
-        return  # nothing of ours lies deeper
-    if node.id == "mapping":
-        for key, value in node.value:
-            here = (*path, str(key.value))
-            found[here] = key.start_mark.line + offset
-            _lines(value, here, found, offset)
-    elif node.id == "sequence":
-        for number, item in enumerate(node.value):
-            here = (*path, str(number))
-            found[here] = item.start_mark.line + offset
-            _lines(item, here, found, offset)
-
-
-def take(
-    document: Document,
-    at: tuple[str, ...],
-    raw: Mapping[str, Any],
-    checks: Mapping[str, Check],
-    problems: list[Problem],
-) -> dict[str, Any]:
-    """The known keys with values that they may have; every other is a problem with its line."""
-    taken = {}
-    for key, value in raw.items():
-        line = document.line(*at, str(key))
-        check = checks.get(key)
-        if check is None:
-            problems.append(Problem(document.name, line, unknown(".".join((*at, str(key))), key, checks), warning=True))
-            continue
-        if value is None:
-            continue  # `timeout:` with nothing after it is as good as not there
-        try:
-            taken[key] = check(value)
-        except ValueError as error:
-            problems.append(Problem(document.name, line, f"{'.'.join((*at, key))} must be {error}"))
-    return taken
-
-
-def unknown(shown: str, key: object, known: Iterable[str]) -> str:
-    """A sentence about a key that does not exist, with the one that was probably meant."""
+def suggestion(name: object, known: Iterable[str]) -> str:
+    """What was probably meant by a name that does not exist, or what there is."""
     import difflib
 
-    near = difflib.get_close_matches(str(key), list(known), 1, 0.5)
-    return f"unknown key {shown!r}" + (f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(known)})")
+    near = difflib.get_close_matches(str(name), list(known), 1, 0.5)
+    return f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(known)})"

@@ -10,11 +10,9 @@ import math
 import os
 import time
 
-from taskie.gauntlet import answers, context, settings
-from taskie.gauntlet.config import load, load_settings
-from taskie.gauntlet.documents import Invalid
-from taskie.gauntlet.lock import is_held
-from taskie.gauntlet.outcome import SPOKEN, RunResult, Unable, is_blocking
+from taskie.gauntlet import config, record
+from taskie.gauntlet.lock import LOCKED, is_held
+from taskie.gauntlet.verdict import SPOKEN, Invalid, RunResult, Unable, is_blocking, not_run, reason
 from taskie.guard import Turn
 from taskie.protocol import Decision, speakable
 
@@ -22,12 +20,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from taskie.gauntlet.config import Config
-    from taskie.gauntlet.git import Snapshot
-    from taskie.gauntlet.outcome import GauntletStatus
-    from taskie.gauntlet.state import State
-    from taskie.project import Context
-    from taskie.protocol import Event
+    from taskie.gauntlet.config import Gates, HookSettings
+    from taskie.gauntlet.record import Record
+    from taskie.gauntlet.repository import Snapshot
+    from taskie.gauntlet.verdict import GauntletStatus
 
 SILENT = ("no_config", "passed")
 # The status and the message of what the hook answers without asking this engine.
@@ -41,17 +37,12 @@ SHARE = 290.0  # seconds of the hook's time; other engines need theirs
 DISABLED = "The gauntlet's stop hook is switched off, so no gate was run"
 
 
-def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
-    """For the unified hook: a decision in the words that both clients accept."""
-    return decision(stop(turn, context.root, context.env, context.deadline))
-
-
 def decision(result: RunResult) -> Decision:
-    from taskie.gauntlet.reason import reason
-
+    """In the words that both clients accept."""
+    message = f"Gauntlet: {spoken(result)}"
     return Decision(
         reason=reason(result) if is_blocking(result.status) else None,
-        message=f"Gauntlet: {spoken(result)}",
+        message=message,
         warnings=result.warnings,
         progress=result.progress,
         details=result,
@@ -86,74 +77,69 @@ def spoken(result: RunResult) -> str:
 
 
 def stop(turn: Turn, root: str, env: Mapping[str, str], deadline: float) -> RunResult:
-    """The answer to one stop."""
+    """The answer to one stop: what is known is read, the gates are run if that says so."""
     until = min(deadline, time.monotonic() + SHARE)
+    if env.get(config.ENABLED, "").strip().lower() in config.NO:
+        return RunResult("stop_hook_disabled", f"{DISABLED} ({config.ENABLED})")
     try:
-        if env.get(settings.ENABLED, "").strip().lower() in ("0", "false", "no", "off"):
-            return RunResult("stop_hook_disabled", f"{DISABLED} ({settings.ENABLED})")
-        config = load_settings(root)
-        if config.errors:
-            told = "; ".join(str(problem) for problem in config.errors[:5])
-            return RunResult("error", f"The configuration is invalid: {told}", error_message=told)
-        chosen = settings.load(config, env)
-    except Invalid as error:
-        return RunResult("error", f"The configuration is invalid: {error}", error_message=str(error))
-    except Unable as error:
-        return RunResult("infrastructure_error", f"The gates were not run: {error}", error_message=str(error))
-    warnings = list(chosen.warnings)
-    if not chosen.enabled:
-        return RunResult("stop_hook_disabled", DISABLED, warnings=tuple(warnings))
-    log_dir = os.path.join(root, config.log_dir)
-    before = context.recorded(log_dir, warnings)
-    seen = None
-    progress = False
-    if turn.active:
-        if not turn.strict:
-            progress, seen = _progress(config, root, log_dir, before, env, until)
-        if not turn.may_block(progress):
-            return RunResult("stop_hook_active", _left_open(log_dir, before), warnings=tuple(warnings))
-    if is_held(log_dir):
-        from taskie.gauntlet.run import LOCKED
+        gates = config.load_settings(root).checked()
+        settings = config.hook_settings(gates, env)
+    except (Invalid, Unable) as error:
+        return not_run(error)
+    warnings = list(settings.warnings)
+    if not settings.enabled:
+        return RunResult("stop_hook_disabled", DISABLED, warnings=settings.warnings)
+    log_dir = os.path.join(root, gates.log_dir)
+    before = record.load(log_dir, warnings)
+    progress, seen = False, None
+    if turn.active and not turn.strict:
+        progress, seen = _progress(gates, root, log_dir, before, env, until)
+    answer = due(turn, settings, before, progress=progress, held=is_held(log_dir))
+    if answer is None:
+        from taskie.gauntlet.run import RunRequest, execute_run
 
-        return RunResult("lock_exists", LOCKED, warnings=tuple(warnings))
-    if not before.failed and not context.is_orphaned(log_dir, before):
-        elapsed = before.seconds_since()
-        # A time in the future means that the clock went back, and nothing about the interval.
-        if elapsed is not None and 0 <= elapsed < chosen.interval * 60:
-            left = math.ceil(chosen.interval - elapsed / 60)
-            message = (
-                f"The run interval of {chosen.interval:g} min has not elapsed ({left} min left), so no gate was run"
-            )
-            return RunResult("interval_not_elapsed", message, warnings=tuple(warnings))
-    from taskie.gauntlet.run import Request, execute_run
+        request = RunRequest(root, env, until, reuse=True, fresh=not turn.active, seen=seen)
+        answer = execute_run(request, gates)
+    return answer.replace(warnings=tuple(dict.fromkeys((*warnings, *answer.warnings))), progress=progress)
 
-    request = Request(root, env, until, reuse=True, fresh=not turn.active, seen=seen)
-    result = execute_run(request, config)
-    return result.replace(warnings=(*warnings, *result.warnings), progress=progress)
+
+def due(turn: Turn, settings: HookSettings, before: Record, *, progress: bool, held: bool) -> RunResult | None:
+    """None if the gates are to be run now; else why not. Pure.
+
+    `progress`: something has changed since the last run failed. `held`: another run is under way.
+    """
+    unfinished = before.failed or before.is_orphaned
+    if turn.active and not turn.may_block(progress):
+        message = "A hook has blocked this turn already and nothing has changed since, so no gate was run"
+        message += " (no endless loop)"
+        if unfinished:
+            which = ", ".join(before.open_gates[:8]) or "the last run did not finish"
+            message += f". Failures are still open: {which}"
+        return RunResult("stop_hook_active", message)
+    if held:
+        return RunResult("lock_exists", LOCKED)
+    elapsed = before.seconds_since() if before.last_run_completed_at and not unfinished else None
+    # A time in the future means that the clock went back, and nothing about the interval.
+    if elapsed is not None and 0 <= elapsed < settings.interval * 60:
+        left = math.ceil(settings.interval - elapsed / 60)
+        message = f"The run interval of {settings.interval:g} min has not elapsed ({left} min left), so no gate was run"
+        return RunResult("interval_not_elapsed", message)
+    return None
 
 
 def _progress(
-    config: Config, root: str, log_dir: str, before: State, env: Mapping[str, str], until: float
+    gates: Gates, root: str, log_dir: str, before: Record, env: Mapping[str, str], until: float
 ) -> tuple[bool, Snapshot | None]:
     """Whether something has changed since the last run failed, with retries left: only then is it run again."""
-    if not before.failed or before.tree is None or context.is_spent(log_dir, before, config.max_retries):
+    if not before.failed or before.tree is None or before.is_spent(gates.max_retries):
         return False, None
-    from taskie.gauntlet.fingerprint import fingerprint
-    from taskie.gauntlet.git import Git
+    from taskie.gauntlet import answers
+    from taskie.gauntlet.repository import Repository
 
     try:
-        git = Git(root, env, until)
-        seen = git.snapshot()
-        tree = fingerprint(git, seen, config.log_dir, load(root, config).digest)
+        rules = config.load(root, gates).rules
+        seen = Repository(root, env, until).snapshot(gates.log_dir, rules)
     except (Unable, Invalid):
         return False, None  # what cannot be seen is no evidence
-    changed = tree != before.tree or seen.commit != before.commit
+    changed = seen.tree != before.tree or seen.commit != before.commit
     return changed or answers.digest(log_dir) != before.answers, seen
-
-
-def _left_open(log_dir: str, before: State) -> str:
-    message = "A hook has blocked this turn already and nothing has changed since, so no gate was run (no endless loop)"
-    if before.failed or context.is_orphaned(log_dir, before):
-        which = ", ".join(before.open_gates[:8]) or "the last run did not finish"
-        message += f". Failures are still open: {which}"
-    return message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from taskie.values import Value
@@ -10,73 +9,52 @@ from taskie.values import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
-    from typing import Literal, Union
 
-    from taskie.gauntlet.config import Check, Config, EntryPoint, Review
-
-    Gate = Union[Check, Review]
+    from taskie.gauntlet.config import EntryPoint, Gates
+    from taskie.gauntlet.kinds import Gate
 
 _WILD = re.compile(r"[*?\[]")
 
 
 class Job(Value):
-    """One gate for one entry. `directory` is where a check runs, `files` what has changed there."""
+    """One gate for one entry. `directory` is where a check runs, `files` what has changed there. `key` is its name in
+    the record, `shown` its name for people."""
 
-    kind: Literal["check", "review"]
+    kind: str
     entry: str
     directory: str
     gate: Gate
     files: tuple[str, ...]
-    slot: int = 1
-
-    @property
-    def key(self) -> str:
-        return job_key(self.kind, self.entry, self.gate.name, self.slot)
-
-    @property
-    def shown(self) -> str:
-        place = "" if self.entry == "." else f" ({self.entry})"
-        return f"{self.kind} {self.gate.name}{place}" + (f" @{self.slot}" if self.slot > 1 else "")
+    slot: int
+    key: str
+    shown: str
 
 
-def job_key(kind: str, entry: str, name: str, slot: int = 1) -> str:
-    return f"{kind}:{entry}:{name}" + (f"@{slot}" if kind == "review" else "")
-
-
-def jobs(config: Config, files: Iterable[str], open_gates: Collection[str], env: Mapping[str, str]) -> list[Job]:
+def jobs(config: Gates, files: Iterable[str], open_gates: Collection[str], env: Mapping[str, str]) -> list[Job]:
     """Every gate that these files call for, and every open one: a failure is cleared by a run and by nothing else."""
     files = list(files)
+    in_ci = env.get("CI", "").lower() in ("1", "true", "yes")
     found: dict[str, Job] = {}
     for entry in config.entry_points:
-        for label, directory, touched in _places(entry, files, open_gates):
-            for job in _gates(config, entry, label, directory, touched):
-                if (touched or job.key in open_gates) and _runs_here(job.gate, env):
-                    found.setdefault(job.key, job)
+        gates = [(kind, config.gates[kind].get(name)) for kind, names in entry.gates.items() for name in names]
+        here = [(kind, gate) for kind, gate in gates if gate and (gate.run_in_ci if in_ci else gate.run_locally)]
+        for label, directory, touched in _parts(entry, files, open_gates):
+            for kind, gate in here:
+                for slot in gate.slots:
+                    key = f"{kind}:{label}:{gate.name}" + (f"@{slot}" if slot else "")
+                    shown = f"{kind} {gate.name}" + ("" if label == "." else f" ({label})")
+                    shown += f" @{slot}" if slot and slot > 1 else ""
+                    if touched or key in open_gates:
+                        found.setdefault(key, Job(kind, label, directory, gate, touched, slot or 1, key, shown))
     return list(found.values())
 
 
-def _runs_here(gate: Gate, env: Mapping[str, str]) -> bool:
-    in_ci = env.get("CI", "").lower() in ("1", "true", "yes")
-    return gate.run_in_ci if in_ci else gate.run_locally
-
-
-def _gates(config: Config, entry: EntryPoint, label: str, directory: str, touched: tuple[str, ...]) -> Iterable[Job]:
-    for name in entry.checks:
-        if name in config.checks:
-            yield Job("check", label, directory, config.checks[name], touched)
-    for name in entry.reviews:
-        if name in config.reviews:
-            review = config.reviews[name]
-            for slot in range(1, review.num_reviews + 1):
-                yield Job("review", label, directory, review, touched, slot)
-
-
-def _places(
+def _parts(
     entry: EntryPoint, files: list[str], open_gates: Collection[str]
 ) -> Iterable[tuple[str, str, tuple[str, ...]]]:
-    """(label, directory, changed files) of each place that the entry stands for."""
+    """(label, directory, changed files) of each part of the project that the entry stands for."""
     path = entry.path
-    kept = [file for file in files if not _excluded(file, entry)]
+    kept = [file for file in files if not _excluded(file, entry)] if entry.exclude else files
     if path == ".":
         yield ".", ".", tuple(kept)
     elif path.endswith("/*") and not _WILD.search(path[:-2]):
@@ -137,9 +115,3 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return re.compile("".join(out), re.DOTALL)
     except re.error:
         return re.compile(re.escape(pattern))
-
-
-def directory_of(root: str, job: Job) -> str:
-    """Where a check runs: its own `working_directory`, else that of its entry."""
-    own = getattr(job.gate, "working_directory", None)
-    return os.path.join(root, own or job.directory)

@@ -6,63 +6,63 @@ import json
 import os
 import time
 
-from taskie.gauntlet.logs import LOCK
-from taskie.gauntlet.outcome import Unable
+from taskie.gauntlet.record import LOCK
+from taskie.gauntlet.verdict import Unable
 from taskie.protocol import parse_json
 from taskie.store import Lock, StoreError, read_regular
 
 STALE = 600.0
+LOCKED = "Another gauntlet is already running in this project"
 
 
-class RunLock:
-    """Held from `take` to `release`, by a file that says whose it is."""
+def take(directory: str) -> int | None:
+    """A descriptor to be given to `release`, or None if another run is under way. The directory is made for it.
 
-    def __init__(self, directory: str) -> None:
-        self._directory = directory
-        self.path = os.path.join(directory, LOCK)
-        self._mine = b""
+    What a dead process has left is taken over, by one taker only.
+    """
+    path = os.path.join(directory, LOCK)
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except OSError as error:
+        raise Unable(f"the log directory {directory} cannot be made ({error.strerror})") from None
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise Unable(f"the log directory {directory} cannot be written; make it writable or set log_dir")
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except FileExistsError:
+        return None if is_held(directory) or not _clear(directory, path) else take(directory)
+    except OSError as error:
+        raise Unable(f"{path} cannot be written ({error.strerror})") from None
+    try:
+        os.write(fd, json.dumps({"pid": os.getpid(), "born": _born(os.getpid())}).encode())
+    except OSError as error:
+        release(directory, fd)
+        raise Unable(f"{path} cannot be written ({error.strerror})") from None
+    return fd
 
-    def take(self) -> bool:
-        """Whether it is ours now; what a dead process left is taken over, by one taker only."""
-        if self._create():
+
+def _clear(directory: str, path: str) -> bool:
+    """Remove a stale lock, unless somebody else is about to."""
+    try:
+        with Lock(directory) as guard:
+            if not guard.take(1.0) or is_held(directory):
+                return False
+            os.unlink(path)
             return True
-        if is_held(self._directory):
-            return False
-        try:
-            with Lock(self._directory) as guard:
-                if not guard.take(1.0) or is_held(self._directory):
-                    return False
-                os.unlink(self.path)
-                return self._create()
-        except (OSError, StoreError) as error:
-            raise Unable(f"the stale lock {self.path} cannot be removed ({error})") from None
+    except (OSError, StoreError) as error:
+        raise Unable(f"the stale lock {path} cannot be removed ({error})") from None
 
-    def _create(self) -> bool:
-        mine = {"pid": os.getpid(), "born": _born(os.getpid()), "token": os.urandom(8).hex()}
-        try:
-            fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-        except FileExistsError:
-            return False
-        except OSError as error:
-            raise Unable(f"{self.path} cannot be written ({error.strerror})") from None
-        self._mine = json.dumps(mine).encode()
-        try:
-            os.write(fd, self._mine)
-        except OSError as error:
-            os.unlink(self.path)
-            raise Unable(f"{self.path} cannot be written ({error.strerror})") from None
-        finally:
-            os.close(fd)
-        return True
 
-    def release(self) -> None:
-        """Only what is ours: somebody may have taken it over while this machine slept."""
-        try:
-            if self._mine and read_regular(self.path) == self._mine:
-                os.unlink(self.path)
-        except (OSError, StoreError):
-            pass  # it becomes stale
-        self._mine = b""
+def release(directory: str, fd: int) -> None:
+    """Only what is ours: somebody may have taken it over while this machine slept. As long as we have it open, no
+    other file can be taken for it."""
+    path = os.path.join(directory, LOCK)
+    try:
+        if os.path.samestat(os.fstat(fd), os.lstat(path)):
+            os.unlink(path)
+    except OSError:
+        pass  # it becomes stale
+    os.close(fd)
 
 
 def is_held(directory: str) -> bool:

@@ -1,14 +1,24 @@
-"""What each key of the configuration may hold, and how to say so. Knows no file."""
+"""What each key of the configuration may hold, and how to say so. Reads no file."""
 
 from __future__ import annotations
 
 import os
 import re
 
+from taskie.gauntlet import KINDS
+from taskie.gauntlet.documents import suggestion
+from taskie.gauntlet.verdict import Problem
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Callable, Mapping
+    from typing import Any, Union
+
+    from taskie.gauntlet.documents import Document
+
+    Rule = Callable[[Any], Any]
+    # [RULE] is for each item of a list; one text is as good as a list of one.
+    Rules = Mapping[str, Union[Rule, list[Rule], "Rules"]]
 
 FOLDER = ".gauntlet"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
@@ -21,40 +31,33 @@ def _flag(value: Any) -> bool:
     return value
 
 
-def _text(value: Any) -> str:
+def text_rule(value: Any) -> str:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ValueError("a text" if isinstance(value, str) else f'a text, in quotes: "{str(value).lower()}"')
     return value
 
 
-def whole(least: int, most: int = 10**6) -> Callable[[Any], int]:
-    def check(value: Any) -> int:
-        if type(value) is not int or not least <= value <= most:
-            raise ValueError(f"a whole number from {least} to {most}")
-        return value
-
-    return check
+def whole_rule(value: Any, least: int, most: int) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"a whole number from {least} to {most}")
+    return value
 
 
-def number(least: float) -> Callable[[Any], float]:
-    def check(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < 10**9:
-            raise ValueError(f"a number from {least:g} on")
-        return float(value)
-
-    return check
+def minutes(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 10**9:
+        raise ValueError("a number, 0 or more")
+    return float(value)
 
 
 def _seconds(value: Any) -> float:
-    found = number(0)(value)
-    if not found:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 10**9:
         raise ValueError("a number of seconds above 0")
-    return found
+    return float(value)
 
 
-def _inside(value: Any) -> str:
+def path_rule(value: Any) -> str:
     """A path that stays below the project's root, without the dots."""
-    text = _text(value)
+    text = text_rule(value)
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if os.path.isabs(text) or ".." in parts:
         raise ValueError(f"a path inside the project, not {text!r}")
@@ -62,7 +65,7 @@ def _inside(value: Any) -> str:
 
 
 def _log_dir(value: Any) -> str:
-    path = _inside(value)
+    path = path_rule(value)
     if path == "." or path.split("/")[0] in (".git", FOLDER):
         raise ValueError("a directory of its own inside the project")
     return path
@@ -74,17 +77,7 @@ def _revision(value: Any) -> str:
     return value
 
 
-def _texts(item: Callable[[Any], str]) -> Callable[[Any], tuple[str, ...]]:
-    def check(value: Any) -> tuple[str, ...]:
-        values = [value] if isinstance(value, str) else value
-        if not isinstance(values, list):
-            raise ValueError("a list")
-        return tuple(item(each) for each in values)
-
-    return check
-
-
-def _name(value: Any) -> str:
+def name_rule(value: Any) -> str:
     if not isinstance(value, str) or not NAME.fullmatch(value):
         raise ValueError("names of letters, digits, '_', '-' and '.'")
     return value
@@ -93,21 +86,47 @@ def _name(value: Any) -> str:
 def _commands(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ValueError("a mapping of names to commands")
-    return {_name(name): _text(command) for name, command in value.items()}
+    return {name_rule(name): text_rule(command) for name, command in value.items()}
 
 
-STOP_HOOK = {"enabled": _flag, "run_interval_minutes": number(0)}
-CLI = {"default_preference": _texts(_name), "commands": _commands}
-ENTRY = {"path": _inside, "exclude": _texts(_inside), "checks": _texts(_name), "reviews": _texts(_name)}
-TOP = {
+STOP_HOOK: Rules = {"enabled": _flag, "run_interval_minutes": minutes}
+ENTRY: Rules = {"path": path_rule, "exclude": [path_rule], **{folder: [name_rule] for folder in KINDS.values()}}
+TOP: Rules = {
     "base_branch": _revision,
     "log_dir": _log_dir,
     "allow_parallel": _flag,
-    "max_retries": whole(0, 100),
-    "entry_points": lambda value: value,
-    "stop_hook": lambda value: value,
-    "cli": lambda value: value,
+    "max_retries": lambda value: whole_rule(value, 0, 100),
+    "entry_points": [lambda entry: entry],
+    "stop_hook": STOP_HOOK,
+    "cli": {"default_preference": [name_rule], "commands": _commands},
 }
-GATE = {"parallel": _flag, "timeout": _seconds, "fail_fast": _flag, "run_in_ci": _flag, "run_locally": _flag}
-CHECK = {"command": _text, "working_directory": _inside, **GATE, "fix_instructions": _text}
-REVIEW = {"num_reviews": whole(1, 20), "cli_preference": _texts(_name), "model": _name, **GATE}
+GATE: Rules = {"parallel": _flag, "timeout": _seconds, "fail_fast": _flag, "run_in_ci": _flag, "run_locally": _flag}
+
+
+def take(
+    document: Document, raw: Mapping[str, Any], rules: Rules, problems: list[Problem], at: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The known keys with values that they may have; every other is a problem with its line. `at` leads to `raw`."""
+    taken: dict[str, Any] = {}
+    for key, value in raw.items():
+        rule = rules.get(key)
+        if rule is None:
+            text = f"unknown key {'.'.join((*at, str(key)))!r}{suggestion(key, rules)}"
+            problems.append(Problem(document.name, document.line(*at, str(key)), text, warning=True))
+        elif value is not None:  # `timeout:` with nothing after it is as good as not there
+            try:
+                if isinstance(rule, list):
+                    items = [value] if isinstance(value, str) else value
+                    if not isinstance(items, list):
+                        raise ValueError("a list")
+                    taken[key] = tuple([rule[0](item) for item in items])
+                elif callable(rule):
+                    taken[key] = rule(value)
+                elif isinstance(value, dict):
+                    taken[key] = take(document, value, rule, problems, (*at, key))
+                else:
+                    raise ValueError("a mapping")
+            except ValueError as error:
+                text = f"{'.'.join((*at, key))} must be {error}"
+                problems.append(Problem(document.name, document.line(*at, key), text))
+    return taken

@@ -75,10 +75,10 @@ def _is_answered(plan: PlanDirectory, current: PlanState) -> bool:
 def _review(context: Context, seen: Seen, due: Due) -> Decision:
     """Run the review and record what it leads to. One session at a time: another one's stop starts no review."""
     from taskie.plans import reviewer
-    from taskie.processes import Deferred  # with subprocess, which a stop without a review does not need
+    from taskie.programs import Programs  # with subprocess, which a stop without a review does not need
 
     plan, number, task = seen.plan, loop.iteration(due.state), due.state.current_task
-    with Deferred(), Lock(plan.path) as lease:
+    with Programs() as programs, Lock(plan.path) as lease:
         busy = None
         try:
             if not lease.take():
@@ -98,7 +98,7 @@ def _review(context: Context, seen: Seen, due: Due) -> Decision:
         )
         name = due.review.file(number, task)
         try:
-            clean = reviewer.review(context, plan.path, name, number, due.state.review_model, prompt)
+            clean = reviewer.review(context, plan.path, name, number, due.state.review_model, prompt, programs)
         except reviewer.ReviewFailed as error:
             raise NoReview(f"Review failed: {error}. The state is unchanged, so the next stop tries again.") from None
         return _record(seen, loop.decide(seen.replace(clean=clean)))

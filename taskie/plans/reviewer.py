@@ -6,9 +6,9 @@ import os
 import re
 import time
 
-from taskie import agent
 from taskie.plans.files import is_written
 from taskie.plans.phases import FOR_VERDICT
+from taskie.programs import MAX_OUTPUT, Command, find_program
 from taskie.protocol import parse_json, shown
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from taskie.config import Config
+    from taskie.programs import Outcome, Programs
     from taskie.project import Context
 
 _UNKNOWN_OPTION = re.compile(rb"unknown option '?(--[a-z-]+)")
@@ -61,10 +62,10 @@ def is_clean(output: bytes) -> bool:
     return False
 
 
-def review(context: Context, plan: str, name: str, iteration: int, model: str, prompt: str) -> bool:
+def review(context: Context, plan: str, name: str, iteration: int, model: str, prompt: str, programs: Programs) -> bool:
     """Have the review file `name` written in the plan; True if the review is clean. ReviewFailed: nothing changed."""
     config = context.config
-    program = agent.find_program(config.review_command[0], context.env.get("PATH", ""))
+    program = find_program(config.review_command[0], context.env.get("PATH", ""))
     if program is None:
         raise ReviewFailed(f"{shown(config.review_command[0])} was not found on PATH; install it or set review.command")
     command = [program, *config.review_command[1:]]
@@ -72,7 +73,7 @@ def review(context: Context, plan: str, name: str, iteration: int, model: str, p
     file = _ReviewFile(plan, name)
     try:
         file.set_aside()
-        output = _run(context, command, model, prompt, log)
+        output = _run(context, command, model, prompt, log, programs)
         if not is_written(file.path):
             raise ReviewFailed(f"the reviewer ended without writing {name}; see {log}")
     except BaseException:
@@ -83,21 +84,16 @@ def review(context: Context, plan: str, name: str, iteration: int, model: str, p
     return is_clean(output)
 
 
-def _run(context: Context, command: list[str], model: str, prompt: str, log: str) -> bytes:
+def _run(context: Context, command: list[str], model: str, prompt: str, log: str, programs: Programs) -> bytes:
     """The reviewer's stdout. A client too old for an option that only we add is called again without it."""
     until = min(context.deadline, time.monotonic() + context.config.review_timeout)
     without: list[str] = []
     while True:
         argv = command + arguments(context.config, model, prompt, without)
         with _Output(log) as output:
-            outcome = agent.run(
-                argv,
-                cwd=context.root,
-                env=context.env,
-                stdout=output.stdout,
-                stderr=output.stderr,
-                seconds=until - time.monotonic(),
-            )
+            seconds = until - time.monotonic()
+            asked = Command("agent", argv, context.root, context.env, output.stdout, output.stderr, seconds=seconds)
+            outcome = programs.run(asked)
             said, complained = output.read()
         unknown = _UNKNOWN_OPTION.search(complained)
         option = unknown[1].decode() if unknown and outcome.exit_code else None
@@ -110,7 +106,7 @@ def _run(context: Context, command: list[str], model: str, prompt: str, log: str
         return said
 
 
-def _check(outcome: agent.Outcome, said: bytes, complained: bytes, log: str) -> None:
+def _check(outcome: Outcome, said: bytes, complained: bytes, log: str) -> None:
     answer = _object(said)
     if outcome.problem is None and outcome.exit_code == 0 and answer.get("is_error") is not True:
         return
@@ -156,7 +152,7 @@ class _Output:
         if os.fstat(self.stderr).st_size > MAX_LOG:
             os.ftruncate(self.stderr, MAX_LOG)
         size = os.fstat(self.stdout).st_size
-        said = os.pread(self.stdout, size, 0) if size <= agent.MAX_OUTPUT else b""
+        said = os.pread(self.stdout, size, 0) if size <= MAX_OUTPUT else b""
         return said, os.pread(self.stderr, MAX_LOG, 0)
 
     def __exit__(self, *_: object) -> None:

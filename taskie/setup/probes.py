@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from taskie import agent, config
+from taskie import config, programs
 from taskie.protocol import shown
 from taskie.setup import editing, places, settings
 from taskie.store import StoreError
@@ -173,18 +173,13 @@ def _run(command: list[str], folder: str, env: Mapping[str, str]) -> str | None:
 
 def _client(command: Sequence[str], env: Mapping[str, str]) -> Client:
     name = command[0]
-    path = agent.find_program(name, env.get("PATH", ""))
+    path = programs.find_program(name, env.get("PATH", ""))
     if path is None or os.path.basename(name) != "claude":
         return Client(name, path)  # another program may take --version for a prompt
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryDirectory() as folder:
-        ended = agent.run(
-            [path, *command[1:], "--version"],
-            cwd=folder,
-            env=env,
-            stdout=out.fileno(),
-            stderr=err.fileno(),
-            seconds=SECONDS,
-        )
+        argv = [path, *command[1:], "--version"]
+        asked = programs.Command("agent", argv, folder, env, out.fileno(), err.fileno(), seconds=SECONDS)
+        ended = programs.run(asked)
         out.seek(0)
         said = out.read(1000).decode("utf-8", "replace").strip()
     if ended.problem or ended.exit_code:

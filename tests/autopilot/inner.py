@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from taskie.autopilot.testing import RESULT
+from taskie.recorded import RESULT
 
 OPTIONS = ("-p", "no:cacheprovider", "-p", "no:randomly")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from taskie.autopilot import acceptance
-from taskie.autopilot.acceptance import Check
+from taskie.autopilot.acceptance import AcceptanceCheck
 
 SPEC = """\
 # Spec
@@ -49,7 +49,7 @@ def table(*rows: str, header: str = "ID | Check | Command / Action | Expected | 
     return "## Acceptance Verification\n\n" + "".join(f"| {line} |\n" for line in lines)
 
 
-def only(text: str) -> Check:
+def only(text: str) -> AcceptanceCheck:
     found = acceptance.checks(text)
     assert found is not None
     (check,) = [*found[0], *found[1]]
@@ -63,12 +63,12 @@ def only(text: str) -> Check:
 def test_both_tables(end: str) -> None:
     assert acceptance.checks(SPEC.replace("\n", end)) == (
         [
-            Check("AV-S1", "it starts", "", "app --version", "`1.0`", 10.0),
-            Check("AV-S2", "it helps", "", "app --help", "exit 0", 0.5),
+            AcceptanceCheck("AV-S1", "it starts", "", "app --version", "`1.0`", 10.0),
+            AcceptanceCheck("AV-S2", "it helps", "", "app --help", "exit 0", 0.5),
         ],
         [
-            Check("AV-F1", "it greets", "app serve &", "curl localhost", '"hello"', 60.0),
-            Check("AV-F2", "it ends", "", "app stop", "exit 0", 60.0),
+            AcceptanceCheck("AV-F1", "it greets", "app serve &", "curl localhost", '"hello"', 60.0),
+            AcceptanceCheck("AV-F2", "it ends", "", "app stop", "exit 0", 60.0),
         ],
     )
 
@@ -129,12 +129,12 @@ def test_where_the_section_ends(heading: str, rows: int) -> None:
     ],
 )
 def test_columns_by_header(header: str, row: str) -> None:
-    assert only(table(row, header=header)) == Check("AV-S1", "x", "", "a", "exit 1", 60.0)
+    assert only(table(row, header=header)) == AcceptanceCheck("AV-S1", "x", "", "a", "exit 1", 60.0)
 
 
 def test_a_table_without_outer_pipes_and_a_line_before_it() -> None:
     text = "## Acceptance Verification\nsmoke | checks\nID | Command | Expected\n---|---|---\nav-s1 | `a` | exit 0\n"
-    assert only(text) == Check("av-s1", "", "", "a", "exit 0", 60.0)
+    assert only(text) == AcceptanceCheck("av-s1", "", "", "a", "exit 0", 60.0)
 
 
 def test_a_header_is_that_of_its_table() -> None:
@@ -180,7 +180,7 @@ def test_timeouts(cell: str, seconds: float) -> None:
 
 
 def test_a_row_with_fewer_cells() -> None:
-    assert only(table("AV-S1 | x | `a`")) == Check("AV-S1", "x", "", "a", "", 60.0)
+    assert only(table("AV-S1 | x | `a`")) == AcceptanceCheck("AV-S1", "x", "", "a", "", 60.0)
 
 
 # Running them

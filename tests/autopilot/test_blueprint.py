@@ -38,7 +38,7 @@ class TestSkip:
 
 
 class TestSpec:
-    UNREADABLE = "spec.md: [BLUEPRINT] the spec is no file that can be read: say where it is"
+    UNREADABLE = "spec.md: [BLUEPRINT] the spec cannot be read: say where it is"
 
     def test_missing(self, root: Path) -> None:
         assert blueprint.violations(str(root), "spec.md") == [self.UNREADABLE]

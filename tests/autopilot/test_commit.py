@@ -82,7 +82,7 @@ def test_no_repository(autopilot: Autopilot, tmp_path: Path) -> None:
         autopilot.do("advance", json.dumps({"step": step, **event}), cwd=plain)
     done = autopilot.run("commit", "-m", MESSAGE, cwd=plain)
     assert done.returncode == 1
-    assert "no git repository" in done.stderr
+    assert "not in a git repository" in done.stderr
 
 
 class TestHooks:

@@ -42,7 +42,7 @@ def test_one_that_vanished_and_was_never_known(ready: Autopilot) -> None:
     (ready.root / "src" / "new.py").unlink()
     done = ready.run("commit", "-m", MESSAGE)
     assert done.returncode == 0
-    assert "src/new.py is ignored by git, no file, or was never there" in done.stderr
+    assert "src/new.py is ignored by git, not a file, or was never there" in done.stderr
     assert committed(ready) == ["M\tsrc/app.py"]
 
 
@@ -95,7 +95,7 @@ def test_one_that_is_a_directory_and_always_was(ready: Autopilot) -> None:
     ready.write("folder/theirs.txt", "x\n")
     ready.project.git("add", "folder")
     ready.change(files_changed=["folder", "src/app.py"])
-    assert "folder is ignored by git, no file, or was never there" in ready.run("commit", "-m", MESSAGE).stderr
+    assert "folder is ignored by git, not a file, or was never there" in ready.run("commit", "-m", MESSAGE).stderr
     assert committed(ready) == ["M\tsrc/app.py"]
     assert "A  folder/theirs.txt\n" in ready.project.git("status", "--porcelain")
 

@@ -12,7 +12,7 @@ import pytest
 from core.failing_os import CHANGING, REPORTABLE, FailingOs
 
 from autopilot.conftest import PATH, Autopilot
-from taskie.autopilot import advance, committing, local_verify, state
+from taskie.autopilot import advance, committing, state, verifying
 from taskie.store import StoreError
 
 WHOLE = [*({"step": step, **event} for step, event in PATH.items()), {"step": "commit"}, {"step": "verify_smoke"}]
@@ -31,7 +31,7 @@ def take(autopilot: Autopilot, event: dict[str, Any]) -> Any:
     if event["step"] == "commit":
         return committing.commit(root, "feat(app): greet", env, print)
     if event["step"] == "verify_smoke":
-        return local_verify.verify(root, env, print, 0)
+        return verifying.verify(root, env, print, 0)
     return advance.advance(root, event, env, print)
 
 

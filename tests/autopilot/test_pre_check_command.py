@@ -69,6 +69,12 @@ class TestScript:
         lines, _ = pre_check.check(str(tmp_path), files, env)
         assert lines == [f"{sys.executable} {argv} {tmp_path} '' hello"]
 
+    @pytest.mark.parametrize("before", [{}, {"TASKIE_HOOK_SKIP": "1"}], ids=["without", "with"])
+    def test_it_never_hears_of_skipped_hooks(self, tmp_path: Path, env: dict[str, str], before: dict[str, str]) -> None:
+        """It is the project's own program: hooks that it starts or tests are not an agent's to be skipped."""
+        self.write(tmp_path, "import os, sys\nsys.exit(f\"SKIP={os.environ.get('TASKIE_HOOK_SKIP')}\")\n")
+        assert pre_check.check(str(tmp_path), [], {**env, **before})[0] == ["SKIP=None"]
+
     def test_an_absolute_name_that_begins_with_a_dash(self, tmp_path: Path, env: dict[str, str]) -> None:
         self.write(tmp_path, "import sys\nsys.exit(str(sys.argv[1:]))\n")
         (tmp_path / "-b.py").touch()
@@ -87,7 +93,7 @@ class TestScript:
         # Its time is over as soon as both processes are there.
         begun, real = tmp_path / "pid", time.monotonic
         monkeypatch.setattr(time, "monotonic", lambda: real() + (1000 if begun.exists() else 0))
-        said = "scripts/pre-review-check.py: [PROJECT] took too long; it must end within 60 s, with exit code 0"
+        said = "scripts/pre-review-check.py: [PROJECT] took longer than 60 s; it must end within 60 s, with exit code 0"
         assert pre_check.check(str(tmp_path), [], env)[0] == [said]
         assert not is_alive(int((tmp_path / "pid").read_text()))
 

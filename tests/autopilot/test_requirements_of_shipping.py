@@ -21,7 +21,7 @@ from autopilot.conftest import (
     verification,
     verify,
 )
-from taskie.autopilot import local_verify
+from taskie.autopilot import verifying
 
 # Step 4: spec reviewer
 
@@ -197,7 +197,7 @@ def test_7_3_smoke_checks_that_pass_lead_to_the_functional_ones(loop: Autopilot)
 
 
 def test_7_4_smoke_checks_are_retried_after_5_seconds(loop: Autopilot) -> None:
-    assert local_verify.WAIT == 5.0
+    assert verifying.WAIT == 5.0
     committed(loop)
     said = loop.advance("verify_smoke", "fail")
     assert said["next"] == "verify_smoke"
@@ -206,7 +206,7 @@ def test_7_4_smoke_checks_are_retried_after_5_seconds(loop: Autopilot) -> None:
 
 def test_7_4_the_command_waits_between_them(loop: Autopilot, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(local_verify, "time", SimpleNamespace(sleep=waits.append))
+    monkeypatch.setattr(verifying, "time", SimpleNamespace(sleep=waits.append))
     verification(loop, "| AV-S1 | a | `false` | exit 0 | 5s |\n")
     committed(loop).do("verify")
     assert waits == [5.0, 5.0]

@@ -17,7 +17,7 @@ import pytest
 from core.living import Clock, end_survivors, noted, survivors
 
 from autopilot.runs import ROOT, Leap, Runs, says
-from taskie import agent, processes
+from taskie import programs
 from taskie.autopilot import testing
 from taskie.autopilot.testing import Tested
 from taskie.store import StoreError
@@ -27,7 +27,7 @@ OFFSPRING = ROOT / "tests" / "core" / "offspring.py"
 
 @pytest.fixture
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(processes, "GRACE", 0.2)
+    monkeypatch.setattr(programs, "GRACE", 0.2)
     yield tmp_path / "notes"
     end_survivors(tmp_path / "notes")
 
@@ -200,7 +200,7 @@ def test_a_directory_that_cannot_be_made(run: Runs) -> None:
 
 
 def test_the_deadline(run: Runs, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent, "time", Clock(notes, 5))
+    monkeypatch.setattr(programs, "time", Clock(notes, 5))
     tested = run.sh(f"{sys.executable} -I -S {OFFSPRING} {notes} wait fork session daemon deaf-fork", seconds=500.0)
     assert (tested.exit_code, tested.passed) == (124, False)
     assert tested.summary == "FAIL: took longer than 500 s"
@@ -215,7 +215,7 @@ def test_what_is_left_running_is_ended(run: Runs, notes: Path) -> None:
 
 
 def test_a_flood(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent, "MAX_OUTPUT", 1 << 20)
+    monkeypatch.setattr(programs, "MAX_OUTPUT", 1 << 20)
     tested = run.sh("yes")
     assert tested.exit_code == 125
     assert tested.summary == "FAIL: wrote more than 1 MB"
@@ -225,9 +225,10 @@ def test_a_flood(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_signal_to_us_ends_the_command(run: Runs, notes: Path, tmp_path: Path, number: signal.Signals) -> None:
     script = (
         "import os, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from taskie import processes; from taskie.autopilot import testing; processes.GRACE = 0.2\n"
+        "from taskie import programs; from taskie.errors import Interrupted; from taskie.autopilot import testing\n"
+        "programs.GRACE = 0.2\n"
         "try: testing.run(sys.argv[3:], cwd=sys.argv[2], root=sys.argv[2], env=dict(os.environ))\n"
-        "except processes.Ended as ended: print('ended by', ended.number, flush=True)"
+        "except Interrupted as ended: print('ended by', ended.number, flush=True)"
     )
     os.mkfifo(tmp_path / "ready")
     program = f"{sys.executable} -I -S {OFFSPRING} {notes} 0 daemon deaf-fork"

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from core.living import Clock, descriptors, end_survivors, is_alive, noted, survivors
 
-from taskie import agent, processes
+from taskie import programs
 from taskie.autopilot import verifying
-from taskie.autopilot.acceptance import Check
+from taskie.autopilot.acceptance import AcceptanceCheck
 from taskie.autopilot.verifying import Verified
 
 ROOT = Path(__file__).parents[2]
@@ -29,16 +29,16 @@ class Runs:
         self.directory = directory
         self.env = dict(os.environ)
 
-    def all(self, *checks: Check) -> list[Verified]:
-        return verifying.run(checks, cwd=str(self.directory), env=self.env)
+    def all(self, *checks: AcceptanceCheck) -> list[Verified]:
+        return verifying.run_checks(checks, cwd=str(self.directory), env=self.env)
 
     def __call__(self, command: str, expected: str = "exit 0", setup: str = "", seconds: float = 30.0) -> Verified:
         (verified,) = self.all(check(command, expected, setup, seconds))
         return verified
 
 
-def check(command: str, expected: str = "exit 0", setup: str = "", seconds: float = 30.0) -> Check:
-    return Check("AV-S1", "a check", setup, command, expected, seconds)
+def check(command: str, expected: str = "exit 0", setup: str = "", seconds: float = 30.0) -> AcceptanceCheck:
+    return AcceptanceCheck("AV-S1", "a check", setup, command, expected, seconds)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def run(tmp_path: Path) -> Runs:
 
 @pytest.fixture
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(processes, "GRACE", 0.2)
+    monkeypatch.setattr(programs, "GRACE", 0.2)
     yield tmp_path / "notes"
     end_survivors(tmp_path / "notes")
 
@@ -89,8 +89,8 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("echo a1; exit 4", r"exit 4, matches `/a\d/`", None),
         ("echo é", "/^é$/", None),
         ("printf '\\377'", "/\ufffd/", None),
-        ("true", "/(/", "/(/ is no valid pattern: missing ), unterminated subpattern at position 0"),
-        ("true", f"/a{{{9**30}}}/", f"/a{{{9**30}}}/ is no valid pattern: the repetition number is too large"),
+        ("true", "/(/", "/(/ is not a valid pattern: missing ), unterminated subpattern at position 0"),
+        ("true", f"/a{{{9**30}}}/", f"/a{{{9**30}}}/ is not a valid pattern: the repetition number is too large"),
     ],
 )
 def test_expected(run: Runs, command: str, expected: str, why: str | None) -> None:
@@ -143,7 +143,7 @@ def test_stdin_is_empty(run: Runs) -> None:
 @pytest.mark.parametrize("cwd", ["missing", "project/a\0b"])
 def test_what_cannot_be_started(run: Runs, tmp_path: Path, cwd: str) -> None:
     before = descriptors()
-    (verified,) = verifying.run([check("true")], cwd=str(tmp_path / cwd), env=run.env)
+    (verified,) = verifying.run_checks([check("true")], cwd=str(tmp_path / cwd), env=run.env)
     assert descriptors() == before
     assert verified.why.startswith("could not be started (")
     assert not verified.passed
@@ -247,7 +247,7 @@ def test_every_kind_is_ended(run: Runs, notes: Path) -> None:
 def test_one_that_hangs_is_ended_at_once_with_its_children(
     run: Runs, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent, "time", Clock(notes, 7))
+    monkeypatch.setattr(programs, "time", Clock(notes, 7))
     other = tmp_path / "other"
     gone = f"for n in $(cat {notes}); do ps -o stat= -p $n | grep -q '^[^Z]' && exit 1; done"
     left, hangs, looks = run.all(
@@ -262,13 +262,13 @@ def test_one_that_hangs_is_ended_at_once_with_its_children(
 
 
 def test_a_flood(run: Runs, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent, "MAX_OUTPUT", 1 << 20)
+    monkeypatch.setattr(programs, "MAX_OUTPUT", 1 << 20)
     assert run(f"echo $$ > {notes}; exec yes").why == "wrote more than 1 MB"
     assert survivors(notes) == []
 
 
 def test_a_flood_in_the_background(run: Runs, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent, "MAX_OUTPUT", 1 << 20)
+    monkeypatch.setattr(programs, "MAX_OUTPUT", 1 << 20)
     left, other = run.all(check(f"yes & echo $! > {notes}"), check("sleep 60"))
     assert (left.passed, other.why) == (True, "what an earlier check left running wrote more than 1 MB")
     assert survivors(notes) == []
@@ -287,13 +287,15 @@ def test_no_file_is_left(run: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 DRIVER = """
 import os, sys; sys.path.insert(0, sys.argv[1])
-from taskie import processes
-from taskie.autopilot.acceptance import Check
-from taskie.autopilot.verifying import run
-processes.GRACE = 0.2
-checks = [Check("AV-S1", "", "", command, expected, 500.0) for command, expected in zip(sys.argv[3::2], sys.argv[4::2])]
-try: run(checks, cwd=sys.argv[2], env=dict(os.environ))
-except processes.Ended as ended: print("ended by", ended.number, flush=True)
+from taskie import programs
+from taskie.autopilot.acceptance import AcceptanceCheck
+from taskie.autopilot.verifying import run_checks
+from taskie.errors import Interrupted
+programs.GRACE = 0.2
+pairs = zip(sys.argv[3::2], sys.argv[4::2])
+checks = [AcceptanceCheck("AV-S1", "", "", command, expected, 500.0) for command, expected in pairs]
+try: run_checks(checks, cwd=sys.argv[2], env=dict(os.environ))
+except Interrupted as ended: print("ended by", ended.number, flush=True)
 """
 
 

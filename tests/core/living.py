@@ -41,11 +41,12 @@ class Clock:
     def __init__(self, notes: Path, processes: int) -> None:
         self._notes = notes
         self._processes = processes
+        self._over = False
 
     def monotonic(self) -> float:
         there = noted(self._notes)
-        over = len(there) == self._processes and is_alive(there[-1])
-        return time.monotonic() + (1000.0 if over else 0.0)
+        self._over = self._over or (len(there) == self._processes and is_alive(there[-1]))
+        return time.monotonic() + (1000.0 if self._over else 0.0)
 
     sleep = staticmethod(time.sleep)
 

@@ -78,7 +78,7 @@ def test_validation_with_a_state(imports: Imports, plan: Plan) -> None:
 def test_validation_is_not_dear(imports: Imports, plan: Plan) -> None:
     modules = imports.of_a_stop()
     assert "taskie.plans.engine" in modules
-    assert modules & (TOO_DEAR | {"subprocess", "tomllib", "tomli", "traceback", "taskie.agent"}) == set()
+    assert modules & (TOO_DEAR | {"subprocess", "tomllib", "tomli", "traceback", "taskie.programs"}) == set()
 
 
 def test_no_plans_no_engine(imports: Imports, project: Project) -> None:

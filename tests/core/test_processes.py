@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
-from core.living import end_survivors, noted, survivors
-from taskie import agent, processes
+from core.living import Clock, end_survivors, noted, survivors
+from taskie import programs
+from taskie.programs import Command, Outcome
 
 OFFSPRING = Path(__file__).with_name("offspring.py")
+LATE = Outcome(None, "took longer than 500 s", "time")
 KINDS = ["fork", "session", "daemon", "deaf-fork", "deaf-session", "deaf-daemon"]
 
 
@@ -28,32 +30,16 @@ class Family:
         self._directory = notes.parent
         self._monkeypatch = monkeypatch
 
-    def run(self, ending: str, *kinds: str) -> agent.Outcome:
-        family = self
-
-        class Clock:
-            """Real time, until everybody is there; then the deadline has passed."""
-
-            def monotonic(self) -> float:
-                there = len(noted(family.notes)) > len(kinds)
-                return time.monotonic() + (1000.0 if there else 0.0)
-
-            sleep = staticmethod(time.sleep)
-
+    def run(self, ending: str, *kinds: str) -> Outcome:
         with self._monkeypatch.context() as patch, (self._directory / "out").open("wb") as out:
             if not ending.isdigit():
-                patch.setattr(agent, "time", Clock())
-            outcome = agent.run(
-                [sys.executable, "-I", "-S", str(OFFSPRING), str(self.notes), ending, *kinds],
-                cwd=str(self._directory),
-                env=dict(os.environ),
-                stdout=out.fileno(),
-                stderr=out.fileno(),
-                seconds=500.0,
-            )
+                patch.setattr(programs, "time", Clock(self.notes, 1 + len(kinds)))
+            argv = [sys.executable, "-I", "-S", str(OFFSPRING), str(self.notes), ending, *kinds]
+            fd = out.fileno()
+            outcome = programs.run(Command("agent", argv, str(self._directory), dict(os.environ), fd, fd, None, 500.0))
         assert (self._directory / "out").read_text() == ""
         assert len(noted(self.notes)) == 1 + len(kinds)
-        return outcome
+        return outcome.replace(seconds=0.0)
 
 
 @pytest.fixture
@@ -65,24 +51,24 @@ def notes(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def family(notes: Path, monkeypatch: pytest.MonkeyPatch) -> Family:
-    monkeypatch.setattr(processes, "GRACE", 0.05)
+    monkeypatch.setattr(programs, "GRACE", 0.05)
     return Family(notes, monkeypatch)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "bare-session"])
 def test_after_the_deadline(family: Family, kind: str) -> None:
-    assert family.run("wait", kind) == agent.Outcome(None, "took too long")
+    assert family.run("wait", kind) == LATE
     assert survivors(family.notes) == []
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "bare-fork"])
 def test_after_a_normal_end(family: Family, kind: str) -> None:
-    assert family.run("7", kind) == agent.Outcome(7)
+    assert family.run("7", kind) == Outcome(7)
     assert survivors(family.notes) == []
 
 
 def test_all_kinds_at_once(family: Family) -> None:
-    assert family.run("deaf", *KINDS) == agent.Outcome(None, "took too long")
+    assert family.run("deaf", *KINDS) == LATE
     assert survivors(family.notes) == []
 
 
@@ -95,15 +81,15 @@ def test_sigterm_first_and_sigkill_after_the_grace(family: Family, monkeypatch: 
         kill(number, what)
 
     monkeypatch.setattr(os, "kill", noting)
-    monkeypatch.setattr(processes, "GRACE", 0.4)  # longer than a look at all processes takes
+    monkeypatch.setattr(programs, "GRACE", 0.4)  # longer than a look at all processes takes
     begun = time.monotonic()
     family.run("deaf")
     assert sent == [signal.SIGTERM, signal.SIGKILL]
-    assert time.monotonic() - begun >= processes.GRACE
+    assert time.monotonic() - begun >= programs.GRACE
 
 
 def test_one_that_obeys_costs_no_grace(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "GRACE", 1000.0)
+    monkeypatch.setattr(programs, "GRACE", 1000.0)
     family.run("wait", "fork", "daemon")
     assert survivors(family.notes) == []
 
@@ -119,10 +105,10 @@ def test_others_are_left_alone(family: Family) -> None:
 def test_a_signal_to_us_ends_the_family_first(tmp_path: Path, notes: Path, number: signal.Signals) -> None:
     """The process that runs the agent gets a signal when all of the agent's processes are there."""
     script = (
-        "import os, sys; sys.path.insert(0, sys.argv[1]); from taskie import agent, processes\n"
-        "processes.GRACE = 0.05\n"
-        "try: agent.run(sys.argv[2:], cwd='/', env=dict(os.environ), stdout=2, stderr=2, seconds=500)\n"
-        "except processes.Ended as ended: print('ended by', ended.number, flush=True)"
+        "import os, sys; sys.path.insert(0, sys.argv[1]); from taskie import errors, programs\n"
+        "programs.GRACE = 0.05\n"
+        "try: programs.run(programs.Command('agent', sys.argv[2:], '/', dict(os.environ), 2, 2))\n"
+        "except errors.Interrupted as ended: print('ended by', ended.number, flush=True)"
     )
     os.mkfifo(tmp_path / "ready")
     # The agent itself says when it is ready: it opens the FIFO once its children have noted themselves.
@@ -155,11 +141,11 @@ def test_without_proc_the_listing_of_ps_is_used(family: Family, monkeypatch: pyt
         return listdir(path)
 
     monkeypatch.setattr(os, "listdir", no_proc)
-    monkeypatch.setattr(processes, "GRACE", 10.0)  # `ps` has as long to answer
-    assert family.run("wait", "fork", "session") == agent.Outcome(None, "took too long")
+    monkeypatch.setattr(programs, "GRACE", 10.0)  # `ps` has as long to answer
+    assert family.run("wait", "fork", "session") == LATE
     assert survivors(family.notes) == []
 
 
 def test_a_process_that_nobody_can_end_does_not_hold_us(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes.Family, "alive", lambda self: iter([self.leader]))
+    monkeypatch.setattr(programs.Program, "_alive", lambda _, leader: iter([leader]))
     family.run("0")

@@ -64,7 +64,7 @@ def test_the_checks_pass(repository: Project) -> None:
     assert [check.id for check in found[0]] == ["AV-S1"]
     assert [check.id for check in found[1]] == ["AV-F1", "AV-F2"]
     for checks in found:
-        done = verifying.run(checks, cwd=str(repository.path), env=repository.env)
+        done = verifying.run_checks(checks, cwd=str(repository.path), env=repository.env)
         assert [(each.passed, each.unchecked) for each in done] == [(True, False)] * len(checks), done
 
 

@@ -85,7 +85,7 @@ def test_the_answer_to_a_violation(documented: Project, fake_claude: FakeCli) ->
 
 
 def test_the_statuses_are_all_there() -> None:
-    source = (ROOT / "taskie" / "gauntlet" / "outcome.py").read_text()
+    source = (ROOT / "taskie" / "gauntlet" / "verdict.py").read_text()
     (literal,) = re.findall(r"GauntletStatus = Literal\[(.*?)\]", source, re.DOTALL)
     table = "".join(line for line in TEXT.splitlines(keepends=True) if line.startswith("|"))
     assert set(re.findall(r'"(\w+)"', literal)) == set(re.findall(r"`(\w+)`", table)) - {"systemMessage"}

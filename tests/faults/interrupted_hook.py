@@ -16,7 +16,7 @@ ANEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 def main(mode: str, event: str, calls: str, out: str, err: str) -> None:
     from core.failing_os import CHANGING, FailingOs
 
-    from taskie import agent, hook, store
+    from taskie import hook, programs, store
     from taskie.plans import reviewer
 
     class Noting(list[str]):
@@ -30,7 +30,7 @@ def main(mode: str, event: str, calls: str, out: str, err: str) -> None:
             os.dup2(os.open(path, flags), fd)
         faulty = FailingOs(number, mode, counted=CHANGING)
         faulty.calls = Noting()
-        for module in (agent, reviewer, store):
+        for module in (programs, reviewer, store):
             module.os = faulty  # type: ignore[attr-defined]  # that is what this program is for
         os._exit(hook.main(["--fail-open"]))
 

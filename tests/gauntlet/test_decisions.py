@@ -9,7 +9,7 @@ import pytest
 
 from pytest_taskie import Events, Project, RunHook, assert_approved, assert_blocked
 from taskie.gauntlet.engine import SHARE
-from taskie.gauntlet.run import Request, execute_run
+from taskie.gauntlet.run import RunRequest, execute_run
 from taskie.project import plugin_root
 
 from .clocks import Clock
@@ -26,14 +26,14 @@ def status(gauntlet: Gauntlet, *, active: bool = False) -> str:
 
 class TestG3ADirectCall:
     def test_a_run_returns(self, failing: Gauntlet, project: Project) -> None:
-        result = execute_run(Request(str(failing.path), project.env, time.monotonic() + 60))
+        result = execute_run(RunRequest(str(failing.path), project.env, time.monotonic() + 60))
         assert (result.status, result.message) == ("failed", "1 of 1 gate failed: check lint")
         assert result.console_log_path == str(failing.logs / "console.1.log")
         assert result.error_message is None
 
     def test_an_error_is_a_result_too(self, failing: Gauntlet, project: Project) -> None:
         failing.write(".gauntlet/config.yml", "- 1\n")
-        result = execute_run(Request(str(failing.path), project.env, time.monotonic() + 60))
+        result = execute_run(RunRequest(str(failing.path), project.env, time.monotonic() + 60))
         assert result.status == "error"
         assert "must be a mapping" in (result.error_message or "")
 

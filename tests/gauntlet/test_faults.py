@@ -13,7 +13,7 @@ import pytest
 from core.living import is_alive
 
 from pytest_taskie import HookResult, Project, RunHook, assert_approved, assert_blocked
-from taskie.gauntlet import lanes
+from taskie import programs
 
 from .clocks import Clock
 from .gates import HOOK, ROOT, Gauntlet
@@ -32,10 +32,10 @@ class TestTheConfiguration:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("entry_points: [\n", "config.yml:2: is no valid YAML"),
-            ("a: 1\n\tb: 2\n", "config.yml:2: is no valid YAML"),
+            ("entry_points: [\n", "config.yml:2: is not valid YAML"),
+            ("a: 1\n\tb: 2\n", "config.yml:2: is not valid YAML"),
             ("- a list\n", "config.yml:1: must be a mapping"),
-            ("a: &a [*a, *b]\n", "config.yml:1: is no valid YAML"),
+            ("a: &a [*a, *b]\n", "config.yml:1: is not valid YAML"),
             ("max_retries: many\n", "config.yml:1: max_retries must be a whole number"),
             ("log_dir: ../outside\n", "config.yml:1: log_dir must be a path inside the project"),
             ("log_dir: /var/log\n", "log_dir must be a path inside the project"),
@@ -136,7 +136,7 @@ class TestACheck:
 
     def test_that_floods_its_output(self, gauntlet: Gauntlet) -> None:
         gauntlet.check("flood", "yes something")
-        assert_blocked(gauntlet.stop(), f"wrote more than {lanes.MAX_OUTPUT >> 20} MB")
+        assert_blocked(gauntlet.stop(), f"wrote more than {programs.MAX_OUTPUT >> 20} MB")
         log = gauntlet.logs / "check_._flood.1.log"
         assert log.stat().st_size < 2 << 20
         assert "of which these are the last" in log.read_text(errors="replace")[:100]

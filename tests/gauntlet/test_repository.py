@@ -183,7 +183,7 @@ class TestOddRepositories:
     def test_none(self, failing: Gauntlet) -> None:
         shutil.rmtree(failing.path / ".git")
         result = failing.stop()
-        assert_approved(result, "no usable git repository")
+        assert_approved(result, "not in a usable git repository")
         assert result.json["status"] == "infrastructure_error"
         assert failing.files() == []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import FakeCli, Project, assert_approved, assert_blocked
-from taskie.gauntlet.outcome import RunResult, is_blocking
+from taskie.gauntlet.verdict import RunResult, is_blocking
 
 from .gates import Gauntlet
 from .reviewing import FAIL, client

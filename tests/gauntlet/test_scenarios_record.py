@@ -117,7 +117,7 @@ def test_an_invalid_file_of_the_user(passing: Gauntlet, project: Project, scenar
     passing.record(last_run_completed_at=ago(9), branch="work", commit="0" * 40)
     result = passing.stop()
     assert result.json["status"] == "interval_not_elapsed"
-    assert f"{path}:2: is no valid YAML" in result.stderr
+    assert f"{path}:2: is not valid YAML" in result.stderr
 
 
 @scenario("R12.S1")

@@ -371,7 +371,7 @@ class TestCommand:
         ("body", "said"),
         [
             ("exit 3", "exited with code 3"),
-            ("sleep 60", "took too long"),
+            ("sleep 60", "took longer than"),
             ("echo strange", "its version is not known"),
         ],
     )

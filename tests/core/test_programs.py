@@ -1,4 +1,4 @@
-"""An agent is run once: its environment, its streams, its deadline, and nothing of it left. Real processes."""
+"""A program is run once: its environment, its streams, its deadline, and nothing of it left. Real processes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from taskie import agent
+from taskie import programs
+from taskie.programs import Command, Outcome
+
+LATE = Outcome(None, "took longer than 0.05 s", "time")
 
 
 class Runs:
-    """Runs programs with `agent.run`, their output in files."""
+    """Runs programs, their output in files."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -22,10 +26,18 @@ class Runs:
         self.stderr = directory / "stderr"
 
     def __call__(
-        self, argv: Sequence[str], *, seconds: float = 30.0, env: dict[str, str] | None = None, cwd: Path | None = None
-    ) -> agent.Outcome:
+        self,
+        argv: Sequence[str],
+        *,
+        seconds: float = 30.0,
+        env: dict[str, str] | None = None,
+        cwd: Path | None = None,
+        whose: Literal["agent", "project"] = "agent",
+    ) -> Outcome:
+        """How it ended, but for how long that took."""
         with self.stdout.open("wb") as out, self.stderr.open("wb") as err:
-            return agent.run(
+            command = Command(
+                whose,
                 argv,
                 cwd=str(cwd or self.directory),
                 env=dict(os.environ) if env is None else env,
@@ -33,8 +45,9 @@ class Runs:
                 stderr=err.fileno(),
                 seconds=seconds,
             )
+            return programs.run(command).replace(seconds=0.0)
 
-    def python(self, script: str, *arguments: str, seconds: float = 30.0) -> agent.Outcome:
+    def python(self, script: str, *arguments: str, seconds: float = 30.0) -> Outcome:
         return self([sys.executable, "-I", "-S", "-c", script, *arguments], seconds=seconds)
 
 
@@ -45,11 +58,11 @@ def run(tmp_path: Path) -> Runs:
 
 @pytest.mark.parametrize("code", [0, 1, 2, 127, 255])
 def test_exit_code(run: Runs, code: int) -> None:
-    assert run(["/bin/sh", "-c", f"exit {code}"]) == agent.Outcome(code)
+    assert run(["/bin/sh", "-c", f"exit {code}"]) == Outcome(code)
 
 
 def test_death_by_a_signal(run: Runs) -> None:
-    assert run(["/bin/sh", "-c", "kill -KILL $$"]) == agent.Outcome(-9)
+    assert run(["/bin/sh", "-c", "kill -KILL $$"]) == Outcome(-9)
 
 
 def test_streams_go_to_their_files(run: Runs) -> None:
@@ -72,13 +85,25 @@ def test_stdin_is_empty(run: Runs) -> None:
     assert run.stdout.read_text() == "end\n"
 
 
-def test_environment(run: Runs) -> None:
-    script = "import json, os; print(json.dumps(dict(os.environ)))"
-    run([sys.executable, "-I", "-S", "-c", script], env={"PATH": "/bin", "TASKIE_HOOK_SKIP": "", "OTHER": "kept"})
-    seen = json.loads(run.stdout.read_text())
-    assert seen["TASKIE_HOOK_SKIP"] == "1"
-    assert seen["OTHER"] == "kept"
-    assert seen["PATH"] == "/bin"
+SHOW_ENVIRONMENT = [sys.executable, "-I", "-S", "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
+
+
+@pytest.mark.parametrize("before", [None, "", "0", "1"])
+@pytest.mark.parametrize(("whose", "seen"), [("agent", "1"), ("project", None)])
+def test_an_agents_stops_are_skipped_and_a_projects_script_never_hears_of_it(
+    run: Runs, whose: Literal["agent", "project"], seen: str | None, before: str | None
+) -> None:
+    env = {"PATH": "/bin", "OTHER": "kept", **({} if before is None else {"TASKIE_HOOK_SKIP": before})}
+    run(SHOW_ENVIRONMENT, env=env, whose=whose)
+    found = json.loads(run.stdout.read_text())
+    assert found.get("TASKIE_HOOK_SKIP") == seen
+    assert found["OTHER"] == "kept"
+    assert found["PATH"] == "/bin"
+
+
+def test_nobody_runs_a_program_without_saying_whose_it_is() -> None:
+    with pytest.raises(TypeError, match="needs whose"):
+        Command(argv=["/bin/true"], cwd="/", env={}, stdout=1, stderr=2)  # type: ignore[call-arg]
 
 
 def test_working_directory(run: Runs, tmp_path: Path) -> None:
@@ -101,12 +126,15 @@ def test_no_descriptor_is_inherited(run: Runs) -> None:
 
 
 def test_deadline(run: Runs) -> None:
-    assert run(["/bin/sleep", "60"], seconds=0.05) == agent.Outcome(None, "took too long")
+    assert run(["/bin/sleep", "60"], seconds=0.05) == LATE
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0])
 def test_deadline_that_is_over(run: Runs, seconds: float) -> None:
-    assert run(["/bin/sleep", "60"], seconds=seconds) == agent.Outcome(None, "took too long")
+    assert run(["/bin/touch", "begun"], seconds=seconds) == Outcome(
+        None, "was not started, for lack of time", "deadline"
+    )
+    assert not (run.directory / "begun").exists()
 
 
 def test_no_time_is_lost_when_it_ends(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,21 +146,21 @@ def test_no_time_is_lost_when_it_ends(run: Runs, monkeypatch: pytest.MonkeyPatch
         raise AssertionError("slept")
 
     monkeypatch.setattr("time.sleep", sleep)
-    assert run(["/bin/sh", "-c", "exit 3"]) == agent.Outcome(3)
+    assert run(["/bin/sh", "-c", "exit 3"]) == Outcome(3)
 
 
 @pytest.mark.parametrize("missing", ["pidfd_open", "waitid"])
 def test_platform_without(run: Runs, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     monkeypatch.delattr(os, missing, raising=False)
-    assert run(["/bin/sh", "-c", "exit 3"]) == agent.Outcome(3)
-    assert run(["/bin/sleep", "60"], seconds=0.05) == agent.Outcome(None, "took too long")
+    assert run(["/bin/sh", "-c", "exit 3"]) == Outcome(3)
+    assert run(["/bin/sleep", "60"], seconds=0.05) == LATE
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_flood(run: Runs, monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
-    monkeypatch.setattr(agent, "MAX_OUTPUT", 1 << 20)
+    monkeypatch.setattr(programs, "MAX_OUTPUT", 1 << 20)
     script = f"import sys, time; sys.{stream}.write('x' * (2 << 20)); sys.{stream}.flush(); time.sleep(60)"
-    assert run.python(script) == agent.Outcome(None, "wrote more than 1 MB")
+    assert run.python(script) == Outcome(None, "wrote more than 1 MB", "flood")
 
 
 def test_much_output_is_no_flood(run: Runs) -> None:
@@ -176,10 +204,10 @@ def _program(path: Path, mode: int = 0o755) -> str:
 
 def test_program_is_the_first_on_path(tmp_path: Path) -> None:
     first, second = _program(tmp_path / "a" / "claude"), _program(tmp_path / "b" / "claude")
-    assert agent.find_program("claude", f"{tmp_path}/none:{tmp_path}/a:{tmp_path}/b") == first
-    assert agent.find_program("claude", f"{tmp_path}/b:{tmp_path}/a") == second
-    assert agent.find_program("codex", f"{tmp_path}/a") is None
-    assert agent.find_program("claude", "") is None
+    assert programs.find_program("claude", f"{tmp_path}/none:{tmp_path}/a:{tmp_path}/b") == first
+    assert programs.find_program("claude", f"{tmp_path}/b:{tmp_path}/a") == second
+    assert programs.find_program("codex", f"{tmp_path}/a") is None
+    assert programs.find_program("claude", "") is None
 
 
 def test_program_must_be_executable_and_a_file(tmp_path: Path) -> None:
@@ -188,7 +216,7 @@ def test_program_must_be_executable_and_a_file(tmp_path: Path) -> None:
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "claude").symlink_to("nowhere")
     good = _program(tmp_path / "d" / "claude")
-    assert agent.find_program("claude", ":".join(f"{tmp_path}/{name}" for name in "abcd")) == good
+    assert programs.find_program("claude", ":".join(f"{tmp_path}/{name}" for name in "abcd")) == good
 
 
 @pytest.mark.parametrize("entry", ["", ".", "bin", "./bin", "../project/bin"])
@@ -197,11 +225,11 @@ def test_relative_entry_of_path_is_never_used(tmp_path: Path, monkeypatch: pytes
     _program(project / "claude")
     _program(project / "bin" / "claude")
     monkeypatch.chdir(project)
-    assert agent.find_program("claude", entry) is None
-    assert agent.find_program("claude", f"{entry}:{tmp_path}") is None
+    assert programs.find_program("claude", entry) is None
+    assert programs.find_program("claude", f"{entry}:{tmp_path}") is None
 
 
 def test_program_by_its_path(tmp_path: Path) -> None:
     program = _program(tmp_path / "a" / "claude")
-    assert agent.find_program(program, "") == program
-    assert agent.find_program(str(tmp_path / "none"), str(tmp_path / "a")) is None
+    assert programs.find_program(program, "") == program
+    assert programs.find_program(str(tmp_path / "none"), str(tmp_path / "a")) is None

@@ -1,0 +1,233 @@
+"""What a run's results mean: its status, its words for the agent and for people, the record of it.
+
+One set of names for the run, the hook and the record. Pure: reads and writes nothing.
+"""
+
+from __future__ import annotations
+
+from taskie.protocol import shown
+from taskie.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Literal
+
+    from taskie.gauntlet.record import Record
+
+    GauntletStatus = Literal[
+        "passed",
+        "passed_with_warnings",
+        "no_applicable_gates",
+        "no_changes",
+        "failed",
+        "retry_limit_exceeded",
+        "lock_exists",
+        "error",
+        "infrastructure_error",
+        "no_config",
+        "stop_hook_active",
+        "stop_hook_disabled",
+        "interval_not_elapsed",
+        "invalid_input",
+    ]
+    GateStatus = Literal["passed", "failed", "unable", "not_run"]
+
+SPOKEN = {
+    "passed": "Passed",
+    "passed_with_warnings": "Passed with warnings",
+    "failed": "Failed",
+    "retry_limit_exceeded": "Retry limit exceeded",
+    "infrastructure_error": "Infrastructure error",
+    "no_applicable_gates": "No applicable gates",
+    "no_changes": "No changes",
+}
+SIGNS = {"passed": "PASS", "failed": "FAIL", "unable": "ERROR", "not_run": "SKIP"}
+PASSES = ("passed", "passed_with_warnings")
+FAILURES = ("failed", "retry_limit_exceeded")
+MAX_GATES = 6
+MAX_REASON = 9000
+
+INSTRUCTIONS = """\
+You must fix this now. You cannot stop until it is resolved or one of the endings below is reached. When you stop, \
+the gates are run again by themselves to verify your fixes: do not start them yourself. Committing, or stopping \
+again without a change, does not help.
+
+Trust level: medium. Fix what is wrong, and what you reasonably agree with. Skip a review's violation only if it is \
+mistaken, outside this task, or a matter of taste; failing checks are never skipped.
+
+Answer each violation in the review's JSON file: set its "status" to "fixed" or "skipped", and its "result" to what \
+you did or why you skipped it. "fixed": you changed the code, and the reviewer looks again. "skipped": you will not \
+change it; without a "result" it does not count.
+
+It ends with one of: "Status: Passed", "Status: Passed with warnings" (violations were skipped), or \
+"Status: Retry limit exceeded" (a person has to look at it)."""
+
+
+def is_blocking(status: str) -> bool:
+    """Whether the agent must go on; whoever decides about a stop asks here."""
+    return status == "failed"
+
+
+class GateResult(Value):
+    """What came of one gate in one run. `unable`: it could not be asked, so nothing is known."""
+
+    key: str
+    status: GateStatus
+    summary: str
+    log: str | None = None
+    tail: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    advice: str | None = None
+    seconds: float = 0.0
+    violations: tuple[dict[str, Any], ...] = ()
+    carried: tuple[dict[str, Any], ...] = ()
+    reused: bool = False
+
+
+class RunResult(Value):
+    """One run. `console_log_path` is where everything can be read, wherever the logs are by now."""
+
+    status: GauntletStatus
+    message: str
+    console_log_path: str | None = None
+    error_message: str | None = None
+    gates: tuple[GateResult, ...] = ()
+    warnings: tuple[str, ...] = ()
+    progress: bool = False
+
+
+class Problem(Value):
+    """One thing that is wrong in a file, where a person finds it. A warning leaves the rest usable."""
+
+    file: str
+    line: int | None
+    text: str
+    warning: bool = False
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{where}: {self.text}"
+
+
+class Invalid(Exception):
+    """What is there cannot be used; `problems` say where and why."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("; ".join(str(problem) for problem in problems[:5]))
+        self.problems = problems
+
+
+class Unable(Exception):
+    """Something that the gates need is missing or does not work; it says nothing about the agent's work."""
+
+
+def not_run(error: Exception) -> RunResult:
+    """A run that could not begin: the configuration is to blame, or something that the gates need."""
+    if isinstance(error, Invalid):
+        return RunResult("error", f"The configuration is invalid: {error}", error_message=str(error))
+    return RunResult("infrastructure_error", f"The gates were not run: {error}", error_message=str(error))
+
+
+class Verdict(Value):
+    """The run's status and message; which gates are open after it, whatever was run."""
+
+    status: GauntletStatus
+    message: str
+    still_open: tuple[str, ...]
+
+
+def conclude(
+    results: Sequence[GateResult], names: Mapping[str, str], open_before: Sequence[str], number: int, max_retries: int
+) -> Verdict:
+    """A failure is cleared only by a pass of the same gate; what could not be asked clears nothing."""
+    passed = {result.key for result in results if result.status == "passed"}
+    failed = [result for result in results if result.status == "failed"]
+    unable = [result for result in results if result.status == "unable"]
+    still_open = tuple(dict.fromkeys([*(k for k in open_before if k not in passed), *(r.key for r in failed)]))
+    gates = f"{len(results)} gate{'' if len(results) == 1 else 's'}"
+    if failed:
+        listed = [names.get(result.key, result.key) for result in failed]
+        more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
+        message = f"{len(failed)} of {gates} failed: {', '.join(listed[:8])}{more}"
+        if number > max_retries:
+            advice = "The retry limit is exceeded, a person should look at it"
+            return Verdict("retry_limit_exceeded", f"{message}. {advice}", still_open)
+        return Verdict("failed", message, still_open)
+    if unable:
+        why = "; ".join(f"{names.get(result.key, result.key)}: {result.summary}" for result in unable)
+        message = f"{len(unable)} of {gates} could not be run, so nothing is proven: {why}"
+        return Verdict("infrastructure_error", message, still_open)
+    carried = sum(len(result.carried) for result in results)
+    if carried:
+        issues = "issue was" if carried == 1 else "issues were"
+        message = f"{gates} passed; {carried} {issues} skipped with a reason"
+        return Verdict("passed_with_warnings", message, still_open)
+    return Verdict("passed", f"{gates} passed", still_open)
+
+
+def recorded(
+    before: Record, results: Sequence[GateResult], verdict: Verdict, *, tree: str, complete: bool, gone: Sequence[str]
+) -> Record:
+    """The record after the run, but for when and where it ended. `complete`: every gate that applies was asked."""
+    gates = {
+        key: gate
+        for key, gate in before.gates.items()
+        if key not in gone and (gate.get("status") == "failed" or gate.get("tree") == tree)
+    }
+    carried: dict[str, list[dict[str, Any]]] = {k: v for k, v in before.carried.items() if k not in gone}
+    for result in results:
+        if result.status not in ("passed", "failed"):
+            continue
+        gates[result.key] = {"status": result.status, "tree": tree}
+        if result.violations:
+            gates[result.key]["violations"] = list(result.violations)
+        carried.pop(result.key, None)
+        if result.carried:
+            carried[result.key] = list(result.carried)
+    status = verdict.status
+    if status in PASSES and verdict.still_open:
+        status = "failed"  # of a part that was not run now
+    passed_tree = before.passed_tree if before.passed_tree == tree and status in PASSES else None
+    if complete and status in PASSES:
+        passed_tree = tree
+    return before.replace(status=status, gates=gates, carried=carried, passed_tree=passed_tree)
+
+
+def reason(result: RunResult) -> str:
+    """The block's reason. The path comes first: it is the one thing that must not be cut."""
+    failed = [gate for gate in result.gates if gate.status == "failed"]
+    parts = ["GAUNTLET FAILED: the quality gates did not pass.", result.message + "."]
+    if result.console_log_path:
+        parts.append(f"Everything the run printed can be read in {result.console_log_path}")
+    room = MAX_REASON - len(INSTRUCTIONS) - sum(map(len, parts))
+    for number, gate in enumerate(failed):
+        text = _described(gate, lines=16 if len(failed) < 3 else 6)
+        if number >= MAX_GATES or len(text) > room:
+            parts.append(f"… and {len(failed) - number} more in the log.")
+            break
+        parts.append(text)
+        room -= len(text)
+    parts += [f"Not proven: {shown(gate.summary, 300)}" for gate in result.gates if gate.status == "unable"][:3]
+    return "\n\n".join([*parts, INSTRUCTIONS])
+
+
+def _described(gate: GateResult, lines: int) -> str:
+    rows = [f"{gate.key}: {gate.summary}"]
+    if gate.tests:
+        rows += ["Failing tests:", *(f"    {test}" for test in gate.tests[-20:])]
+    elif gate.tail:
+        rows.append("Violations:" if gate.violations else "Its last lines:")
+        rows += [f"    {line}" for line in gate.tail[-lines:]]
+    if gate.advice:
+        rows.append(f"How to fix it: {gate.advice.strip()}")
+    if gate.log:
+        rows.append(f"{'Answer in' if gate.violations else 'All of it:'} {gate.log}")
+    return "\n".join(rows)
+
+
+def spent_message(open_gates: Sequence[str], max_retries: int) -> str:
+    count = len(open_gates)
+    failures = f"{count} gate{'' if count == 1 else 's'} still failing" if count else "the last run failed"
+    which = ", ".join(open_gates[:8]) or "see the logs"
+    return f"The retry limit ({max_retries}) is exceeded and {failures}: {which}. A person should look at it"
