@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from taskie.guard import Turn
     from taskie.plans.loop import Conclusion, Due, Seen
-    from taskie.plans.state import PlanState
     from taskie.project import Context
     from taskie.protocol import Event
 
@@ -54,22 +53,17 @@ def _look(turn: Turn, context: Context, plan: PlanDirectory, problems: list[str]
         raw = state.load(plan.path)
         if raw is not None:
             current = state.interpret(raw, context.config)
-            task = current.current_task
-            has_task_file = task is not None and files.written_at(plan.file(f"task-{task}.md")) is not None
-            seen = seen.replace(state=current, answered=_is_answered(plan, current), has_task_file=has_task_file)
+            task, number, owed = current.current_task, current.phase_iteration or 0, loop.awaited(current)
+            seen = seen.replace(
+                state=current,
+                has_task_file=task is not None and files.written_at(plan.file(f"task-{task}.md")) is not None,
+                answered=owed is not None
+                and number > 0
+                and files.is_as_new_as(plan.file(owed.post_file(number, task)), plan.file(owed.file(number, task))),
+            )
     except (StoreError, state.BadField) as error:
         problems.append(f"Plan '{shown(plan.name)}': {error}; no review until it is fixed")
     return seen.replace(raw=raw, problems=tuple(problems))
-
-
-def _is_answered(plan: PlanDirectory, current: PlanState) -> bool:
-    """Whether the post-review that the state waits for is there: of this iteration, not older than its review."""
-    owed = loop.awaited(current)
-    if owed is None or not current.phase_iteration:
-        return False
-    reviewed = files.written_at(plan.file(owed.file(current.phase_iteration, current.current_task)))
-    answered = files.written_at(plan.file(owed.post_file(current.phase_iteration, current.current_task)))
-    return reviewed is not None and answered is not None and answered >= reviewed
 
 
 def _review(context: Context, seen: Seen, due: Due) -> Decision:

@@ -106,25 +106,28 @@ def _entries(directory: str, problems: list[str] | None) -> list[os.DirEntry[str
         return []
 
 
-def _regular(path: str) -> os.stat_result | None:
-    """A file's status; None where there is none, or a link or a directory."""
+def written_at(path: str) -> int | None:
+    """When a regular file was last modified, in ns; None if there is none. A link or a directory is not one."""
     try:
         found = os.lstat(path)
     except OSError:
         return None
-    return found if stat.S_ISREG(found.st_mode) else None
+    return found.st_mtime_ns if stat.S_ISREG(found.st_mode) else None
 
 
-def written_at(path: str) -> int | None:
-    """When a regular file was last modified, in ns; None if there is none."""
-    found = _regular(path)
-    return None if found is None else found.st_mtime_ns
+def is_as_new_as(path: str, other: str) -> bool:
+    """Whether both regular files are there and the first is not older than the other."""
+    this, that = written_at(path), written_at(other)
+    return this is not None and that is not None and this >= that
 
 
 def is_written(path: str) -> bool:
     """Whether a regular file with something in it is there."""
-    found = _regular(path)
-    return found is not None and found.st_size > 0
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size > 0
 
 
 def read_text(path: str) -> str:
