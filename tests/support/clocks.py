@@ -9,10 +9,10 @@ import pytest
 
 
 class Clock:
-    """Real time until something has happened; from then on every look at the clock is a quarter of a second later.
+    """Real time until something has happened; then it leaps, and goes on by a quarter of a second at every look.
 
     So a deadline of any length passes at once, but not before what it is tried on has begun; and the signals of one
-    run are as far apart as the program meant them to be, by this clock.
+    run are as far apart by this clock as the program means them to be, however slow the machine is.
     """
 
     STEP = 0.25
@@ -21,17 +21,12 @@ class Clock:
         self._real = time.monotonic
         self._begun = begun
         self._leap = leap
-        self._ahead = 0.0
+        self.now: float | None = None  # None as long as it is real
         monkeypatch.setattr(time, "monotonic", self)
 
     def __call__(self) -> float:
-        if self._ahead:
-            self._ahead += self.STEP
+        if self.now is not None:
+            self.now += self.STEP
         elif self._begun():
-            self._ahead = self._leap
-        return self.now
-
-    @property
-    def now(self) -> float:
-        """The time, without making it later."""
-        return self._real() + self._ahead
+            self.now = self._real() + self._leap
+        return self._real() if self.now is None else self.now
