@@ -82,6 +82,65 @@ def _parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Commands]:
     )
     parser.add_argument("--version", action="version", version=f"taskie {taskie.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    named = [name for name in engines.ENGINES if words[:1] == [name]]
+    if not named:
+        _add_own(commands)
+    broken = {}
+    for name in named or engines.ENGINES:
+        try:
+            _add_engine(commands, name, engines.load(name), whole=bool(named))
+        except Exception as error:
+            broken[name] = error
+    for name, fault in broken.items():
+        if words and not words[0].startswith("-") and (named or words[0] not in commands.choices):
+            from taskie.hook import report
+
+            raise CommandError(report(fault, os.environ, f"Taskie's engine {name}"))
+        if name not in commands.choices:
+            commands.add_parser(name, help=f"cannot be used ({type(fault).__name__}: {fault})")
+    return parser, commands
+
+
+def _add(commands: Commands, name: str, summary: str, description: str, **defaults: Any) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=summary, description=description)
+    parser.set_defaults(**defaults)
+    return parser
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", dest="as_json", action="store_true", help="for programs: a JSON object")
+
+
+def _add_engine(commands: Commands, name: str, engine: Engine, *, whole: bool) -> None:
+    """The engine's own commands and, where they stand under its name, its hooks and its status; else the name alone."""
+    if not engine.SUMMARY:
+        return engine.add_commands(commands)
+    if not whole:
+        commands.add_parser(name, help=engine.SUMMARY)
+        return None
+    described = f"{engine.SUMMARY[0].upper()}{engine.SUMMARY[1:]}."
+    parser = commands.add_parser(name, help=engine.SUMMARY, description=described)
+    verbs = parser.add_subparsers(metavar="COMMAND", required=True)
+    for event in engine.EVENTS:
+        switch = engines.switch(event)
+        _add(
+            verbs,
+            "stop-hook" if event == "Stop" else switch.lstrip("-"),
+            f"this engine's own {event} hook: an event on stdin, one line of JSON on stdout",
+            f"Reads a {event} event as JSON on stdin, prints what this engine alone says to it, and exits 0 whatever "
+            "happens. The unified hook runs this engine too: only one of the two belongs in a client's settings.",
+            run="taskie.hook:main",
+            argv=(switch,),
+            only=name,
+        )
+    engine.add_commands(verbs)
+    summary = "where it stands here"
+    _add_json(_add(verbs, "status", summary, f"Shows {summary}.", run="taskie.overview:of_engine", engine=name))
+    return None
+
+
+def _add_own(commands: Commands) -> None:
+    """What is not an engine's."""
     hook = _add(
         commands,
         "stop-hook",
@@ -107,13 +166,6 @@ def _parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Commands]:
         run="taskie.overview:main",
     )
     _add_json(status)
-    broken = {}
-    for name in engines.ENGINES:
-        try:
-            _add_engine(commands, name, engines.load(name), wanted=words[:1] == [name])
-        except Exception as error:
-            broken[name] = error
-    _add_setup(commands)
     demo = _add(
         commands,
         "demo",
@@ -123,55 +175,6 @@ def _parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Commands]:
         run="taskie.demo:main",
     )
     demo.add_argument("--keep", action="store_true", help="leave the folder for inspection and say where it is")
-    for name, fault in broken.items():
-        if words[:1] == [name] or (words and not words[0].startswith("-") and words[0] not in commands.choices):
-            from taskie.hook import report
-
-            raise CommandError(report(fault, os.environ, f"Taskie's engine {name}"))
-        if name not in commands.choices:
-            commands.add_parser(name, help=f"cannot be used ({type(fault).__name__}: {fault})")
-    return parser, commands
-
-
-def _add(commands: Commands, name: str, summary: str, description: str, **defaults: Any) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=summary, description=description)
-    parser.set_defaults(**defaults)
-    return parser
-
-
-def _add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", dest="as_json", action="store_true", help="for programs: a JSON object")
-
-
-def _add_engine(commands: Commands, name: str, engine: Engine, *, wanted: bool) -> None:
-    """The engine's own commands and, where they stand under its name, its hooks and its status."""
-    if not engine.SUMMARY:
-        return engine.add_commands(commands)
-    if not wanted:
-        commands.add_parser(name, help=engine.SUMMARY)
-        return None
-    described = f"{engine.SUMMARY[0].upper()}{engine.SUMMARY[1:]}."
-    parser = commands.add_parser(name, help=engine.SUMMARY, description=described)
-    verbs = parser.add_subparsers(metavar="COMMAND", required=True)
-    for event in engine.EVENTS:
-        switch = engines.switch(event)
-        _add(
-            verbs,
-            "stop-hook" if event == "Stop" else switch.lstrip("-"),
-            f"this engine's own {event} hook: an event on stdin, one line of JSON on stdout",
-            f"Reads a {event} event as JSON on stdin, prints what this engine alone says to it, and exits 0 whatever "
-            "happens. The unified hook runs this engine too: only one of the two belongs in a client's settings.",
-            run="taskie.hook:main",
-            argv=(switch,),
-            only=name,
-        )
-    engine.add_commands(verbs)
-    summary = "where it stands here"
-    _add_json(_add(verbs, "status", summary, f"Shows {summary}.", run="taskie.overview:of_engine", engine=name))
-    return None
-
-
-def _add_setup(commands: Commands) -> None:
     for name, summary, description in (
         (
             "install",

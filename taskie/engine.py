@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         def SUMMARY(self) -> str:  # noqa: N802
             """One line about its commands; "" where they stand at the top level."""
 
-        def detect(self, places: list[str]) -> str | None:
-            """The root among these directories, nearest first, in which it has something to do."""
+        def detect(self, roots: list[str]) -> str | None:
+            """In which of these directories, which hold its marker, nearest first, it has something to do."""
 
         def on_event(self, event: Event, turn: Turn, context: Context) -> Decision:
             """What it makes of one event in a project in which it was detected."""

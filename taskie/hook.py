@@ -27,7 +27,7 @@ from taskie.protocol import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from taskie.protocol import Event
 
@@ -44,14 +44,8 @@ def main(argv: Sequence[str] = (), only: str | None = None) -> int:
 
     deadline = time.monotonic() + BUDGET
     name = engines.event(argv)
-
-    unified = name == "Stop" and not only
-
-    def deciding(event: Event, env: Mapping[str, str]) -> Decision:
-        event = event.replace(cwd=_directory(event, needed=unified))
-        return decide(event, env, deadline, [only] if only else engines.ENGINES)
-
-    return answer(deciding, name, only=only, strict=unified and "--fail-open" not in argv)
+    strict = name == "Stop" and not only and "--fail-open" not in argv
+    return answer(lambda event, env: decide(event, env, deadline, only), name, only=only, strict=strict)
 
 
 def answer(
@@ -110,6 +104,40 @@ def process_start() -> int:
     return now - int(age * 1e9) if 0 < age < LONGEST_START else now
 
 
+def decide(event: Event, env: Mapping[str, str], deadline: float, only: str | None = None) -> Decision:
+    """Ask each engine, or one alone, that takes the event and applies here; the first block is the decision."""
+    import taskie.config as config
+    import taskie.engines as engines
+    import taskie.project as project
+
+    cwd = _directory(event, needed=event.name == "Stop" and not only)
+    places = project.places(cwd, env, event.tool_input.get("file_path") if event.name != "Stop" else None)
+    decision = APPROVE
+    asked = False
+    for name in [only] if only else engines.ENGINES:
+        try:
+            engine = engines.load(name)
+            roots = project.marked(engine.MARKER, places) if event.name in engine.EVENTS else []
+            root = engine.detect(roots) if roots else None
+            if only and roots:
+                root = root or roots[0]  # whoever asks for one engine wants its answer
+            if root is None:
+                continue
+            asked = True
+            settings = config.load(root, env)
+            turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress)
+            context = project.Context(root, cwd, settings, env, deadline)
+            if settings.warnings:
+                decision = merge(decision, Decision(warnings=settings.warnings))
+            decision = merge(decision, engine.on_event(event.replace(cwd=cwd), turn, context))
+        except Exception as error:
+            warning = report(error, env, f"Taskie's engine {name}")
+            decision = merge(decision, Decision(warnings=(warning,), details=FAILED))
+        if decision.reason is not None:
+            break
+    return decision if asked or decision.details else decision.replace(details=ELSEWHERE)
+
+
 def _directory(event: Event, *, needed: bool) -> str:
     """The event's directory, or ours if it does not exist. Within a turn that is not worth a complaint."""
     try:
@@ -122,36 +150,6 @@ def _directory(event: Event, *, needed: bool) -> str:
     if needed and not event.stop_hook_active:
         raise InputError(f"Cannot change to project directory: {shown(cwd) or 'it is gone'}")
     return here or os.sep
-
-
-def decide(event: Event, env: Mapping[str, str], deadline: float, names: Iterable[str]) -> Decision:
-    """Ask each of these engines that takes the event and applies here; the first block is the decision."""
-    import taskie.config as config
-    import taskie.engines as engines
-    import taskie.project as project
-
-    places = project.places(event.cwd, env, event.tool_input.get("file_path"))
-    decision = APPROVE
-    asked = False
-    for name in names:
-        try:
-            engine = engines.load(name)
-            root = engine.detect(places) if event.name in engine.EVENTS else None
-            if root is None:
-                continue
-            asked = True
-            settings = config.load(root, env)
-            turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress)
-            context = project.Context(root, event.cwd, settings, env, deadline)
-            if settings.warnings:
-                decision = merge(decision, Decision(warnings=settings.warnings))
-            decision = merge(decision, engine.on_event(event, turn, context))
-        except Exception as error:
-            warning = report(error, env, f"Taskie's engine {name}")
-            decision = merge(decision, Decision(warnings=(warning,), details=FAILED))
-        if decision.reason is not None:
-            break
-    return decision if asked else merge(decision, Decision(details=ELSEWHERE))
 
 
 def _say(decision: Decision, event: Event | None, name: str | None, only: str | None) -> int:

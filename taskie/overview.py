@@ -46,7 +46,9 @@ def of_engine(engine: str, *, as_json: bool) -> int:
 
 def _applies(name: str, places: list[str]) -> bool:
     try:
-        return engines.load(name).detect(places) is not None
+        engine = engines.load(name)
+        roots = project.marked(engine.MARKER, places)
+        return bool(roots) and engine.detect(roots) is not None
     except Exception:
         return True  # its status says what is wrong
 

@@ -48,25 +48,25 @@ def places(cwd: str, env: Mapping[str, str], file: object = None) -> list[str]:
     `file` is what a tool is about to change: its own repository comes first.
     """
     here = os.path.realpath(cwd)
-    tree = working_tree(here)
-    upwards = above(here, tree) if tree else [here]
+    upwards = [here]
+    at = here
+    while not os.path.lexists(os.path.join(at, ".git")):
+        parent = os.path.dirname(at)
+        if parent == at:
+            upwards = [here]
+            break
+        upwards.append(parent)
+        at = parent
     if isinstance(file, str) and "\0" not in file:
         target = os.path.dirname(os.path.realpath(os.path.join(here, file)))
-        upwards = list(dict.fromkeys([*above(target, working_tree(target)), *upwards]))
+        if working_tree(target):
+            upwards = list(dict.fromkeys([*places(target, {}), *upwards]))
     started = env.get("CLAUDE_PROJECT_DIR")
     if started and os.path.isabs(started):
         started = os.path.realpath(started)
         if started not in upwards and os.path.isdir(started):
             upwards.append(started)
     return upwards
-
-
-def above(path: str, root: str | None) -> list[str]:
-    """A directory and those above it, up to a root that it lies in; none without a root."""
-    found = [path] if root else []
-    while root and found[-1] != root:
-        found.append(os.path.dirname(found[-1]))
-    return found
 
 
 def working_tree(path: str) -> str | None:
@@ -96,6 +96,11 @@ def own_command() -> str:
     return quoted(os.path.join(plugin_root(), "bin", "taskie"))
 
 
-def find(marker: str, where: list[str]) -> str | None:
+def marked(marker: str, places: list[str]) -> list[str]:
+    """Those of these directories that hold the marker."""
+    return [place for place in places if os.path.lexists(os.path.join(place, marker))]
+
+
+def find(marker: str, places: list[str]) -> str | None:
     """The nearest of these directories that holds the marker."""
-    return next((place for place in where if os.path.lexists(os.path.join(place, marker))), None)
+    return next(iter(marked(marker, places)), None)

@@ -5,7 +5,6 @@ Light, because the hook asks every engine whether it applies: the work is in `en
 
 from __future__ import annotations
 
-from taskie.project import find
 from taskie.protocol import render as render
 
 TYPE_CHECKING = False
@@ -23,9 +22,9 @@ EVENTS = {"PreToolUse": "Edit|Write|MultiEdit", "Stop": ""}
 SUMMARY = "the tasks of a spec, one after another, each through gates that are code"
 
 
-def detect(places: list[str]) -> str | None:
-    """The nearest of these directories that holds a state."""
-    return find(MARKER, places)
+def detect(roots: list[str]) -> str | None:
+    """The nearest."""
+    return roots[0]
 
 
 def on_event(event: Event, turn: Turn, context: Context) -> Decision:

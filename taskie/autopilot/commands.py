@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from taskie import project
+from taskie.autopilot import MARKER, loop
 from taskie.autopilot import advance as advancing
-from taskie.autopilot import detect, loop
 from taskie.autopilot import state as states
 from taskie.autopilot.engine import place_of
 from taskie.autopilot.table import END, Refused
@@ -46,7 +46,7 @@ def root() -> str:
     """Where the state is; where it would be if there is none."""
     own = project.working_tree(here())
     where = [place for place in project.places(here(), os.environ) if own is None or project.working_tree(place) == own]
-    return detect(where) or tree()
+    return project.find(MARKER, where) or tree()
 
 
 def warn(text: str) -> None:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 
-from taskie.project import find
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
@@ -25,9 +23,9 @@ EVENTS = {"Stop": ""}
 SUMMARY = "a plan or a diff that a second agent, Codex, reviews round by round"
 
 
-def detect(places: list[str]) -> str | None:
-    """The nearest of these directories that holds a loop, else the nearest in which there was one."""
-    return next((place for place in places if _holds_a_state(os.path.join(place, MARKER))), find(MARKER, places))
+def detect(roots: list[str]) -> str | None:
+    """The nearest that holds a loop."""
+    return next((root for root in roots if _holds_a_state(os.path.join(root, MARKER))), None)
 
 
 def _holds_a_state(directory: str) -> bool:

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from taskie import project
-from taskie.claudex import artefacts, detect, state, steps
+from taskie.claudex import MARKER, artefacts, detect, state, steps
 from taskie.claudex.state import Loop
 from taskie.claudex.texts import NOTHING
 from taskie.engine import Status, Table
@@ -38,7 +38,8 @@ def _root(given: str | None = None) -> str:
     where = _places()
     here = os.path.realpath(os.getcwd())
     outer = next((place for place in where if here.startswith(place.rstrip("/") + "/")), here)
-    return detect(where) or working_tree(here) or outer
+    roots = project.marked(MARKER, where)
+    return detect(roots) or next(iter(roots), None) or working_tree(here) or outer
 
 
 def _locked(directory: str) -> Lock:

@@ -5,8 +5,6 @@ Light, because the hook asks every engine whether it applies: the work is in `en
 
 from __future__ import annotations
 
-from taskie.project import find
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
@@ -24,9 +22,9 @@ SUMMARY = "quality gates that run when the agent stops"
 KINDS = {"check": "checks", "review": "reviews"}
 
 
-def detect(places: list[str]) -> str | None:
-    """The project's root if it has gates."""
-    return find(MARKER, places)
+def detect(roots: list[str]) -> str | None:
+    """The nearest."""
+    return roots[0]
 
 
 def on_event(event: Event, turn: Turn, context: Context) -> Decision:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
-from taskie.gauntlet import KINDS, answers, changes, detect, lock, record
+from taskie.gauntlet import KINDS, MARKER, answers, changes, lock, record
 from taskie.gauntlet.config import Gates, load
 from taskie.gauntlet.entries import Job, jobs
 from taskie.gauntlet.repository import Repository
@@ -24,7 +24,7 @@ SUCCESSES = ("passed", "passed_with_warnings", "no_applicable_gates", "no_change
 
 
 def root_here(cwd: str | None = None) -> str:
-    found = detect(project.places(cwd or os.getcwd(), os.environ))
+    found = project.find(MARKER, project.places(cwd or os.getcwd(), os.environ))
     if found is None:
         raise CommandError("no .gauntlet/config.yml here or above; `taskie gauntlet init` makes one")
     return found

@@ -5,7 +5,6 @@ Light, because the hook asks every engine whether it applies: the work is in `en
 
 from __future__ import annotations
 
-from taskie.project import find
 from taskie.protocol import render as render
 
 TYPE_CHECKING = False
@@ -23,9 +22,9 @@ EVENTS = {"Stop": ""}
 SUMMARY = ""
 
 
-def detect(places: list[str]) -> str | None:
-    """The project's root if it has plans."""
-    return find(MARKER, places)
+def detect(roots: list[str]) -> str | None:
+    """The nearest."""
+    return roots[0]
 
 
 def on_event(event: Event, turn: Turn, context: Context) -> Decision:

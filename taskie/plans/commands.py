@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from taskie import config, project
 from taskie.engine import Status, Table
 from taskie.errors import USAGE_ERROR, CommandError
-from taskie.plans import MARKER, detect, files, state, transitions
+from taskie.plans import MARKER, files, state, transitions
 from taskie.plans.phases import NEW_PLAN, ONE_TASK, PHASES, REVIEWS
 from taskie.protocol import parse_json, shown
 from taskie.store import StoreError
@@ -24,7 +24,7 @@ _PATH = re.compile(r"\.|(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
 
 
 def _root() -> str | None:
-    return detect(project.places(os.getcwd(), os.environ))
+    return project.find(MARKER, project.places(os.getcwd(), os.environ))
 
 
 def find_plan(wanted: str | None) -> str:
@@ -153,7 +153,7 @@ def _field(text: str) -> tuple[str, Any]:
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:
     """Every plan, the newest first."""
-    root = detect(project.places(cwd, env))
+    root = project.find(MARKER, project.places(cwd, env))
     plans = os.path.join(root, MARKER) if root else None
     rows = [_row(plans, name) for name in files.plan_directories(plans)] if plans else []
     newest = files.newest_plan(plans) if plans else None

@@ -8,7 +8,7 @@ import time
 
 from taskie import project
 from taskie.git import Git, GitError, split_paths
-from taskie.plans import MARKER, commands, detect, files, routing, state
+from taskie.plans import MARKER, commands, files, routing, state
 from taskie.plans.phases import COMPLETE
 from taskie.plans.state import BadField, is_task_id
 from taskie.plans.tasks import Task, parse_tasks
@@ -22,7 +22,7 @@ _LEADS = {routing.STOP: "Just stop", COMPLETE: "Complete", routing.ASK: "Ask the
 
 def run(*, as_json: bool, plan: str | None) -> int:
     """Print what comes next for the newest plan, or for the named one."""
-    root = detect(project.places(os.getcwd(), os.environ))
+    root = project.find(MARKER, project.places(os.getcwd(), os.environ))
     if plan is None and (root is None or files.newest_plan(os.path.join(root, MARKER)) is None):
         _print(routing.new_plan(), None, as_json)
         return 0

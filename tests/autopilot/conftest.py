@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-import functools
 import io
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, ClassVar
@@ -48,12 +46,6 @@ def note_on(name: str) -> str:
     return f"{name} could not be parsed by Python {version}, so its except clauses were not checked"
 
 
-@functools.cache
-def _parser_for(word: str, build: Callable[[Sequence[str]], argparse.ArgumentParser]) -> argparse.ArgumentParser:
-    """argparse takes longer to build it than most commands take, and it is the same for all of an engine's."""
-    return build([word])
-
-
 class Autopilot:
     """The loop of one project."""
 
@@ -79,7 +71,6 @@ class Autopilot:
             with (
                 patch.dict(os.environ, {**self.project.env, **(env or {})}, clear=True),
                 patch.object(sys, "stdin", given),
-                patch.object(cli, "_parser", lambda words, build=cli._parser: _parser_for(words[0], build)),
                 redirect_stdout(out),
                 redirect_stderr(err),
             ):

@@ -12,7 +12,7 @@ from faults.snapshot import snapshot
 
 from claudex.conftest import ID, UNIFIED, Claudex
 from pytest_taskie import Events, assert_approved, assert_blocked
-from taskie import engines, hook, store
+from taskie import hook, store
 from taskie.claudex import artefacts
 from taskie.protocol import Decision, Event
 from taskie.store import read_pairs
@@ -23,9 +23,7 @@ SMALL_FILES = ["/bin/sh", "-c", 'ulimit -f 1; exec "$@"', "sh"]
 @pytest.fixture
 def decide(claudex: Claudex) -> Callable[[], Decision]:
     """The hook's decision without a process."""
-    return lambda: hook.decide(
-        Event(cwd=str(claudex.root)), claudex.project.env, time.monotonic() + 60, engines.ENGINES
-    )
+    return lambda: hook.decide(Event(cwd=str(claudex.root)), claudex.project.env, time.monotonic() + 60)
 
 
 def prepare_plan(claudex: Claudex) -> None:

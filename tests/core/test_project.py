@@ -12,7 +12,7 @@ from taskie.project import find, places, plugin_root
 
 def found(cwd: Path, **env: str) -> Path | None:
     """The root of the project with plans, as the hook finds it."""
-    root = plans.detect(places(str(cwd), env))
+    root = find(plans.MARKER, places(str(cwd), env))
     return None if root is None else Path(root)
 
 

@@ -19,7 +19,7 @@ from support.stopping import Stops
 
 from faults.snapshot import leftovers, snapshot
 from pytest_taskie import Events, HookResult, Project, RunHook
-from taskie import engines, hook
+from taskie import hook
 from taskie.protocol import Decision, Event
 
 OFFSPRING = Path(__file__).parents[1] / "core" / "offspring.py"
@@ -98,6 +98,6 @@ def decide(project: Project) -> Callable[..., Decision]:
 
     def decide(*, active: bool = False) -> Decision:
         event = Event(cwd=str(project.path), stop_hook_active=active)
-        return hook.decide(event, project.env, time.monotonic() + 60, engines.ENGINES)
+        return hook.decide(event, project.env, time.monotonic() + 60)
 
     return decide

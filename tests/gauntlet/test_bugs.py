@@ -8,7 +8,7 @@ import time
 import pytest
 
 from pytest_taskie import Project
-from taskie import cli, engines, hook
+from taskie import cli, hook
 from taskie.gauntlet import run as runs
 from taskie.protocol import Event
 
@@ -31,7 +31,7 @@ def broken(failing: Gauntlet, project: Project, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_hook_says_so_and_logs_the_traceback(broken: Gauntlet, project: Project) -> None:
-    decision = hook.decide(Event(cwd=str(broken.path)), os.environ, time.monotonic() + 60, engines.ENGINES)
+    decision = hook.decide(Event(cwd=str(broken.path)), os.environ, time.monotonic() + 60)
     assert decision.reason is None
     assert "gauntlet failed (RuntimeError: a bug of ours)" in decision.warnings[0]
     log = (project.home / "cache" / "taskie" / "hook.log").read_text()

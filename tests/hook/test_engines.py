@@ -83,7 +83,7 @@ def leaves(parser: ArgumentParser, words: str) -> list[tuple[str, ArgumentParser
     return [leaf for word, each in below.items() for leaf in leaves(each, f"{words} {word}".strip())]
 
 
-LEAVES = [leaf for name in engines.ENGINES for leaf in leaves(cli._parser([name])[0], "")]
+LEAVES = [leaf for words in ([], *([name] for name in engines.ENGINES)) for leaf in leaves(cli._parser(words)[0], "")]
 
 
 @pytest.mark.parametrize(("words", "parser"), [pytest.param(*leaf, id=leaf[0]) for leaf in dict(LEAVES).items()])
@@ -98,7 +98,6 @@ def test_every_command_names_a_function_that_takes_its_options(words: str, parse
 
 
 FIFTH = """
-from taskie.project import find
 from taskie.protocol import Decision, render as render
 
 MARKER = ".fifth"
@@ -106,8 +105,8 @@ EVENTS = {"Stop": "", "PreToolUse": "NotebookEdit"}
 SUMMARY = "a fifth engine"
 
 
-def detect(places):
-    return find(MARKER, places)
+def detect(roots):
+    return roots[0]
 
 
 def on_event(event, turn, context):
@@ -181,7 +180,7 @@ def test_a_fifth_engine_is_a_package_and_a_line(tmp_path: Path, project: Project
 class Broken(ModuleType):
     """An engine that keeps the contract but for one name."""
 
-    MARKER = ".broken"
+    MARKER = ""  # everywhere
     EVENTS: ClassVar = {"Stop": ""}
     SUMMARY = "a broken engine"
 
@@ -193,9 +192,9 @@ class Broken(ModuleType):
         if name == self._where:
             raise RuntimeError(f"unforeseen in {name}")
 
-    def detect(self, places: list[str]) -> str | None:
+    def detect(self, roots: list[str]) -> str | None:
         self._may("detect")
-        return places[0]
+        return roots[0]
 
     def on_event(self, *_: object) -> Decision:
         self._may("on_event")
@@ -237,7 +236,7 @@ class TestOneThatRaises:
         broken(where)
         (plan.path / "nested").mkdir()
         (plan.path / "nested" / "file.md").touch()
-        decision = hook.decide(Event(cwd=str(project.path)), os.environ, time.monotonic() + 9, engines.ENGINES)
+        decision = hook.decide(Event(cwd=str(project.path)), os.environ, time.monotonic() + 9)
         assert "nested" in str(decision.reason)
         named = [warning for warning in decision.warnings if "broken" in warning]
         assert len(named) == (where in ("import", "detect", "on_event"))
@@ -274,7 +273,7 @@ def test_two_with_one_marker_are_both_asked(monkeypatch: pytest.MonkeyPatch, pro
         monkeypatch.setattr(engine, "on_event", lambda *_, name=name: Decision(message=name))
         monkeypatch.setitem(sys.modules, name, engine)
     monkeypatch.setattr(engines, "ENGINES", {"one": "one", "two": "two"})
-    decision = hook.decide(Event(cwd=str(project.path)), {"HOME": "/"}, time.monotonic() + 9, engines.ENGINES)
+    decision = hook.decide(Event(cwd=str(project.path)), {"HOME": "/"}, time.monotonic() + 9)
     assert decision.message == "one\ntwo"
 
 

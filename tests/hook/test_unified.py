@@ -26,8 +26,9 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def register(*answers: Answer) -> None:
         for number, answer in enumerate(answers):
             engine = ModuleType(f"engine_{number}")
+            engine.MARKER = ""  # type: ignore[attr-defined]
             engine.EVENTS = {"Stop": ""}  # type: ignore[attr-defined]
-            engine.detect = lambda places: places[0]  # type: ignore[attr-defined]
+            engine.detect = lambda roots: roots[0]  # type: ignore[attr-defined]
             engine.on_event = answer  # type: ignore[attr-defined]
             monkeypatch.setitem(sys.modules, engine.__name__, engine)
         monkeypatch.setattr(registry, "ENGINES", {f"e{n}": f"engine_{n}" for n in range(len(answers))})
@@ -38,7 +39,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def decide(tmp_path: Path, *, active: bool = False) -> Decision:
     event = Event(cwd=str(tmp_path), stop_hook_active=active)
     env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    return hook.decide(event, env, time.monotonic() + 9, registry.ENGINES)
+    return hook.decide(event, env, time.monotonic() + 9)
 
 
 def test_the_first_block_ends_the_search_and_no_message_is_lost(engines: Callable[..., None], tmp_path: Path) -> None:
