@@ -44,9 +44,15 @@ def test_a_burst_leaves_one_run_and_no_lock(gauntlet: Gauntlet, project: Project
         subprocess.Popen(HOOK, cwd=gauntlet.path, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         for _ in range(6)
     ]
-    statuses = [json.loads(hook.communicate(b"{}\n", timeout=60)[0])["status"] for hook in hooks]
+    for hook in hooks:  # all of them before the first answer is awaited: none may wait for its stdin
+        assert hook.stdin
+        hook.stdin.write(b"{}\n")
+        hook.stdin.close()
+        hook.stdin = None
+    statuses = [json.loads(hook.communicate(timeout=60)[0])["status"] for hook in hooks]
     runs = (tmp_path / "runs").read_text().count("x")
     assert statuses.count("lock_exists") + runs + statuses.count("retry_limit_exceeded") >= 6
+    assert runs <= 4, "three retries are four runs, also at once"
     assert statuses.count("failed") == min(runs, 3)
     assert len([name for name in gauntlet.files() if name.startswith("console")]) == runs
     assert ".gauntlet-run.lock" not in gauntlet.files()
