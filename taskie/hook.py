@@ -43,7 +43,7 @@ def main(argv: Sequence[str] = (), only: str | None = None) -> int:
     import taskie.engines as engines
 
     deadline = time.monotonic() + BUDGET
-    name = engines.event(argv)
+    name = "Stop" if set(argv) <= {"--fail-open"} else engines.event(argv)
     strict = name == "Stop" and not only and "--fail-open" not in argv
     return answer(lambda event, env: decide(event, env, deadline, only), name, only=only, strict=strict)
 
@@ -117,8 +117,8 @@ def decide(event: Event, env: Mapping[str, str], deadline: float, only: str | No
     for name in [only] if only else engines.ENGINES:
         try:
             engine = engines.load(name)
-            roots = project.marked(engine.MARKER, places) if event.name in engine.EVENTS else []
-            root = engine.detect(roots) if roots else None
+            roots = [place for place in places if os.path.lexists(os.path.join(place, engine.MARKER))]
+            root = engine.detect(roots) if roots and event.name in engine.EVENTS else None
             if only and roots:
                 root = root or roots[0]  # whoever asks for one engine wants its answer
             if root is None:
@@ -127,9 +127,10 @@ def decide(event: Event, env: Mapping[str, str], deadline: float, only: str | No
             settings = config.load(root, env)
             turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress)
             context = project.Context(root, cwd, settings, env, deadline)
+            said = engine.on_event(event.replace(cwd=cwd), turn, context)
             if settings.warnings:
-                decision = merge(decision, Decision(warnings=settings.warnings))
-            decision = merge(decision, engine.on_event(event.replace(cwd=cwd), turn, context))
+                said = said.replace(warnings=(*settings.warnings, *said.warnings))
+            decision = said if decision is APPROVE else merge(decision, said)
         except Exception as error:
             warning = report(error, env, f"Taskie's engine {name}")
             decision = merge(decision, Decision(warnings=(warning,), details=FAILED))

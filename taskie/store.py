@@ -92,14 +92,17 @@ def replace(path: str, data: bytes) -> None:
             found = os.lstat(path).st_mode
         except FileNotFoundError:
             found = 0
-        mode = stat.S_IMODE(found) if stat.S_ISREG(found) else 0o666 & ~_umask()  # a link's own allows everything
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        # A new file has the mode that the umask gives it; so has one that replaces a link, whose own allows everything.
+        mode = stat.S_IMODE(found) if stat.S_ISREG(found) else None
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(temporary, flags, 0o666 if mode is None else 0o600)
         try:
             try:
                 view = memoryview(data)
                 while view:
                     view = view[os.write(fd, view) :]
-                os.fchmod(fd, mode)
+                if mode is not None:
+                    os.fchmod(fd, mode)
                 os.fsync(fd)
             finally:
                 os.close(fd)
@@ -112,12 +115,6 @@ def replace(path: str, data: bytes) -> None:
             raise
     except OSError as error:
         raise StoreError(f"{name} cannot be written ({error.strerror})") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 class Lock:
