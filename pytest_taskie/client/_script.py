@@ -104,8 +104,8 @@ def repeat(turn: Turn) -> Repeat:
 
 
 @dataclass
-class Agent:
-    """One scripted conversation, or several that begin alike: each request takes the next turn."""
+class Conversation:
+    """A scripted conversation, or several that begin alike: each request takes the next turn."""
 
     when: When
     turns: tuple[Turn, ...]
@@ -144,12 +144,12 @@ class Script:
     """All conversations of one client. Threads ask it at the same time: an agent and its reviewer do."""
 
     def __init__(self) -> None:
-        self.agents: list[Agent] = []
+        self.agents: list[Conversation] = []
         self.requests: list[Request] = []
         self.unscripted: list[tuple[Request, str]] = []
         self._lock = threading.Lock()
 
-    def add(self, turns: Sequence[Turn], when: When = None, *, toolless: bool = False) -> Agent:
+    def add(self, turns: Sequence[Turn], when: When = None, *, toolless: bool = False) -> Conversation:
         for turn in turns[:-1]:
             if isinstance(turn, Repeat):
                 raise ValueError("repeat(…) has no end: it can only be the last turn")
@@ -157,7 +157,7 @@ class Script:
             check(turn)
         if when is None and any(agent.when is None for agent in self.agents):
             raise ValueError("there is a default agent already: give one of the two `when=`, or all turns at once")
-        agent = Agent(when, tuple(turns), toolless)
+        agent = Conversation(when, tuple(turns), toolless)
         self.agents.append(agent)
         return agent
 
