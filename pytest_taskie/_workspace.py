@@ -24,17 +24,10 @@ PRIVATE_NAMES = ("BASH_ENV", "ENV", "OLDPWD", "PWD")
 
 def make_state(**fields: Any) -> dict[str, Any]:
     """A plan's state as a new plan begins, with these fields changed or added."""
-    return {
-        "max_reviews": 8,
-        "current_task": None,
-        "phase": "new-plan",
-        "phase_iteration": 0,
-        "next_phase": "plan-review",
-        "review_model": "opus",
-        "consecutive_clean": 0,
-        "tdd": False,
-        **fields,
-    }
+    from taskie.config import Config
+    from taskie.plans.state import new
+
+    return {**new(Config()), **fields}
 
 
 class State:
