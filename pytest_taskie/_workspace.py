@@ -25,9 +25,9 @@ PRIVATE_NAMES = ("BASH_ENV", "ENV", "OLDPWD", "PWD")
 def make_state(**fields: Any) -> dict[str, Any]:
     """A plan's state as a new plan begins, with these fields changed or added."""
     from taskie.config import Config
-    from taskie.plans import state
+    from taskie.plans.state import new
 
-    return {**state.new(Config()), **fields}
+    return {**new(Config()), **fields}
 
 
 class State:

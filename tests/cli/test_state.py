@@ -240,6 +240,27 @@ class TestBegin:
         assert taskie("state", "begin", *words) == 0
         assert plan.state == {**NEW, **kept, **BEGINNINGS[words]}
 
+    @pytest.mark.parametrize(
+        ("before", "words"),
+        [
+            ("plan-review", ("new-plan",)),
+            ("post-plan-review", ("new-plan",)),
+            ("new-plan", ("create-tasks",)),
+            ("tasks-review", ("create-tasks",)),
+            ("post-tasks-review", ("create-tasks",)),
+            ("create-tasks", ("complete-task", "2")),
+            ("next-task", ("complete-task", "2")),
+            ("post-code-review", ("complete-task-tdd", "2")),
+            ("all-code-review", ("complete-task", "2")),
+            ("complete", ("complete-task", "2")),
+        ],
+    )
+    def test_what_is_reviewed_can_be_made_again(
+        self, before: str, words: tuple[str, ...], taskie: Taskie, plan: Plan
+    ) -> None:
+        plan.state.write(phase=before, next_phase=None)
+        assert taskie("state", "begin", *words) == 0
+
     def test_there_is_no_other(self) -> None:
         assert [cycle for cycle, *_ in BEGINNINGS] == list(CYCLES)
 
