@@ -59,7 +59,7 @@ class Outcome(Value):
         return 128 - self.exit_code if self.exit_code is not None and self.exit_code < 0 else self.exit_code
 
 
-class Program:
+class StartedProgram:
     """A command that was started. One that could not be has ended already."""
 
     def __init__(self, command: Command, deadline: float) -> None:
@@ -178,8 +178,8 @@ class Programs:
     """
 
     def __init__(self) -> None:
-        self.running: list[Program] = []
-        self.left: list[Program] = []
+        self.running: list[StartedProgram] = []
+        self.left: list[StartedProgram] = []
         self._signal: int | None = None
         self._waits = False
         self._handlers: dict[int, Any] = {}
@@ -198,8 +198,8 @@ class Programs:
             self._waits = False
             raise Interrupted(number)
 
-    def start(self, command: Command, deadline: float = float("inf")) -> Program:
-        self.running.append(Program(command, deadline))
+    def start(self, command: Command, deadline: float = float("inf")) -> StartedProgram:
+        self.running.append(StartedProgram(command, deadline))
         return self.running[-1]
 
     def wait(self) -> None:
@@ -215,12 +215,12 @@ class Programs:
             select.select(watches, [], [], left)
         self._waits = False
 
-    def finish(self, program: Program) -> None:
+    def finish(self, program: StartedProgram) -> None:
         """End what it has left running, too."""
         self.running.remove(program)
         program.end()
 
-    def leave(self, program: Program) -> None:
+    def leave(self, program: StartedProgram) -> None:
         """It has ended; what it has left running stays until the end of the context."""
         self.running.remove(program)
         self.left.append(program)

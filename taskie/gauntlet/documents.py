@@ -31,18 +31,19 @@ class Document(Value):
 
     def line(self, *path: str) -> int | None:
         """The line of a key or an item, or of the last one on the way to it that is there."""
-        node, found = self.node, None
+        node, line = self.node, None
         for step in path:
-            pairs = node.value if node is not None and node.id == "mapping" else []
-            if node is not None and node.id == "sequence":
-                pairs = [(item, item) for item in node.value[int(step) : int(step) + 1]]
-            else:
-                pairs = [pair for pair in pairs if str(pair[0].value) == step]
-            if not pairs:
+            kind = None if node is None else node.id
+            children = {}
+            if kind == "mapping":
+                children = {str(key.value): (key, value) for key, value in node.value}
+            elif kind == "sequence":
+                children = {str(position): (item, item) for position, item in enumerate(node.value)}
+            if step not in children:
                 break
-            key, node = pairs[-1]
-            found = key.start_mark.line + 1 + self.offset
-        return found
+            key, node = children[step]
+            line = key.start_mark.line + 1 + self.offset
+        return line
 
 
 def yaml_module() -> Any:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from taskie.gauntlet.kinds import GateRun
     from taskie.gauntlet.repository import Snapshot
     from taskie.gauntlet.verdict import GauntletStatus
-    from taskie.programs import Program
+    from taskie.programs import StartedProgram
 
 MOST_AT_ONCE = 8
 
@@ -190,7 +190,7 @@ class _Run:
         """Those that may run side by side, and beside them the others one after another. After a failure of a gate
         with `fail_fast` none is started any more."""
         at_once = min(MOST_AT_ONCE, max(2, os.cpu_count() or 2)) if self.config.allow_parallel else 1
-        running: dict[Program, GateRun] = {}
+        running: dict[StartedProgram, GateRun] = {}
         while running or (waiting and not self.failed_fast):
             for work in [] if self.failed_fast else list(waiting):
                 if _has_room(work, running.values(), at_once):

@@ -147,5 +147,5 @@ def test_without_proc_the_listing_of_ps_is_used(family: Family, monkeypatch: pyt
 
 
 def test_a_process_that_nobody_can_end_does_not_hold_us(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs.Program, "_alive", lambda _, leader: iter([leader]))
+    monkeypatch.setattr(programs.StartedProgram, "_alive", lambda _, leader: iter([leader]))
     family.run("0")
