@@ -37,10 +37,10 @@ class TestHelp:
         assert len(capsys.readouterr().out) > 150
 
     @pytest.mark.parametrize("words", [["nonsense"], ["state"], ["state", "set"], ["status", "--what"]])
-    def test_wrong_usage_is_exit_2(self, words: list[str]) -> None:
-        with pytest.raises(SystemExit) as ended:
-            cli.main(words)
-        assert ended.value.code == 2
+    def test_wrong_usage_is_exit_2(self, words: list[str], taskie: Taskie) -> None:
+        done = taskie(*words)
+        assert (done.code, done.out) == (2, "")
+        assert done.err
 
     def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
