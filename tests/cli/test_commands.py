@@ -37,12 +37,10 @@ class TestHelp:
         assert len(capsys.readouterr().out) > 150
 
     @pytest.mark.parametrize("words", [["nonsense"], ["state"], ["state", "set"], ["status", "--what"]])
-    def test_wrong_usage_is_exit_2(self, words: list[str]) -> None:
-        try:
-            code: object = cli.main(words)
-        except SystemExit as ended:
-            code = ended.code
-        assert code == 2
+    def test_wrong_usage_is_exit_2(self, words: list[str], taskie: Taskie) -> None:
+        done = taskie(*words)
+        assert (done.code, done.out) == (2, "")
+        assert done.err
 
     def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
