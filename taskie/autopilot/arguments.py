@@ -49,7 +49,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     verify = add("verify", "run the spec's acceptance checks", _VERIFY)
     verify.add_argument("--wait", type=_seconds, default=5.0, metavar="SECONDS", help="before a retry (default: 5)")
     for parser in (step, test, regression, commit, verify):
-        parser.add_argument("--json", dest="as_json", action="store_true", help="for programs: a JSON object")
+        parser.add_argument("--json", dest="as_json", action="store_true", help="print a JSON object, for programs")
 
 
 _INIT = (

@@ -29,14 +29,14 @@ class Section:
 
 def section(lines: Sequence[str], title: str) -> Section | None:
     """The first section of this title, until the next heading of its level or above."""
-    found: tuple[int, int] | None = None
+    heading: tuple[int, int] | None = None
     for number, level, text in _headings(lines):
-        if found is None:
+        if heading is None:
             if text.casefold() == title.casefold():
-                found = number, level
-        elif level <= found[1]:
-            return Section(lines, found[0] + 1, number)
-    return Section(lines, found[0] + 1, len(lines)) if found else None
+                heading = number, level
+        elif level <= heading[1]:
+            return Section(lines, heading[0] + 1, number)
+    return Section(lines, heading[0] + 1, len(lines)) if heading else None
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
@@ -97,20 +97,20 @@ def record(root: str, path: str, log: Sequence[str], *, blocked: bool) -> str | 
 def with_log(text: str, log: Sequence[str]) -> str:
     """The text with the log's missing lines at the end of its section, which is added if there is none."""
     end, lines = _lines(text)
-    found = section([line.rstrip("\r") for line in lines], LOG)
-    have = {line.strip() for line in found.lines} if found else set()
+    logged = section([line.rstrip("\r") for line in lines], LOG)
+    have = {line.strip() for line in logged.lines} if logged else set()
     entries = [f"- {line}" for line in log]
     there = [number for number, entry in enumerate(entries) if entry in have]
     missing = entries[there[-1] + 1 :] if there else entries
     if not missing:
         return text
-    if found is None:
+    if logged is None:
         body = text.rstrip("\r\n")
         return f"{end}\n".join([*([body, ""] if body else []), f"## {LOG}", "", *missing, ""])
-    at = found.end
-    while at > found.begin and not lines[at - 1].strip():
+    at = logged.end
+    while at > logged.begin and not lines[at - 1].strip():
         at -= 1
-    if at == found.begin:
+    if at == logged.begin:
         missing = ["", *missing]
     rest = lines[at:] if any(line.strip() for line in lines[at:]) else [""]
     if at == len(lines):  # the file ends without a line break

@@ -106,7 +106,7 @@ class TestInstall:
         before = written(*files)
         done = taskie("install", "--client", "codex")
         assert "nothing was changed" in done.out
-        assert "Already there: 2 commands" in done.out
+        assert "Already installed: 2 commands" in done.out
         assert sorted(home.rglob("*")) == files
         assert written(*files) == before
 
@@ -181,7 +181,7 @@ class TestInstall:
         done = taskie("install", "--client", "codex")
         assert done.code == 1
         assert f"{home / name}" in done.err
-        assert "The hook is installed; mend that" in done.err
+        assert "The hook is installed; fix that" in done.err
         assert taskie("uninstall", "--client", "codex").code == 0
 
 

@@ -217,5 +217,5 @@ class TestModes:
 
 def test_a_path_that_is_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("taskie.project.plugin_root", lambda: "/a/\udcff")
-    with pytest.raises(CommandError, match="a path that no settings file can name"):
+    with pytest.raises(CommandError, match="a path that a settings file cannot hold"):
         command.hooks("claude")
