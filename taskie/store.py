@@ -92,8 +92,7 @@ def replace(path: str, data: bytes) -> None:
             present = os.lstat(path).st_mode
         except FileNotFoundError:
             present = 0
-        # A link's own mode is 0o777 and says nothing about the file.
-        mode = stat.S_IMODE(present) if stat.S_ISREG(present) else 0o666 & ~_umask()
+        mode = stat.S_IMODE(present) if stat.S_ISREG(present) else 0o666 & ~_umask()  # a link's own is always 0o777
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             try:

@@ -1,4 +1,4 @@
-"""`advance`: its answer, what is no event, the changed files, a task's fields along the way."""
+"""`advance`: its answer, invalid events, the changed files, a task's fields along the way."""
 
 from __future__ import annotations
 

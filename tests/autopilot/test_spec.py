@@ -153,7 +153,7 @@ class TestASpecThatCannotBeWritten:
             assert "is outside" in done.stderr
             assert outside.read_text() == "# Spec\n"
 
-    def test_lines_that_are_no_text(self, autopilot: Autopilot) -> None:
+    def test_lines_that_are_not_text(self, autopilot: Autopilot) -> None:
         autopilot.begin("first")
         autopilot.change(log=["#1 \ud800"])
         done = autopilot.run("advance", '{"step": "coder", "files_changed": []}')

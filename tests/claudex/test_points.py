@@ -96,7 +96,7 @@ class Test4ActiveLoop:
         "stem",
         ["mine", "", "20260426-094523-ABC123", "20260426-094523-abc123\n", "x20260426-094523-abc123", "..", "20260426"],
     )
-    def test_a_name_that_is_no_id_is_removed(self, claudex: Claudex, stem: str) -> None:
+    def test_a_name_that_is_not_an_id_is_removed(self, claudex: Claudex, stem: str) -> None:
         bad = claudex.write_raw(b"mode: plan\nphase: drafting\n", stem)
         assert claudex.stop().json == APPROVE
         assert not bad.exists()
