@@ -60,8 +60,8 @@ def _plugged_in() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points
 
     group = "taskie.commands"
-    found = entry_points(group=group) if sys.version_info >= (3, 10) else entry_points().get(group, ())
-    return {entry.name: entry for entry in found}
+    entries = entry_points(group=group) if sys.version_info >= (3, 10) else entry_points().get(group, ())
+    return {entry.name: entry for entry in entries}
 
 
 def _foreign(name: str) -> Callable[[Sequence[str]], int]:

@@ -61,12 +61,12 @@ def read_object(path: str, limit: int = MAX_STATE) -> dict[str, Any] | None:
     if data is None:
         return None
     try:
-        found = parse_json(data)
+        loaded = parse_json(data)
     except ValueError as error:
         raise StoreError(f"{os.path.basename(path)} is not valid JSON ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(loaded, dict):
         raise StoreError(f"{os.path.basename(path)} is not a JSON object")
-    return found
+    return loaded
 
 
 def remove(path: str) -> bool:
