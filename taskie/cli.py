@@ -60,8 +60,8 @@ def _plugged_in() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points
 
     group = "taskie.commands"
-    found = entry_points(group=group) if sys.version_info >= (3, 10) else entry_points().get(group, ())
-    return {entry.name: entry for entry in found}
+    entries = entry_points(group=group) if sys.version_info >= (3, 10) else entry_points().get(group, ())
+    return {entry.name: entry for entry in entries}
 
 
 def _foreign(name: str) -> Callable[[Sequence[str]], int]:
@@ -108,7 +108,7 @@ def _add(commands: Commands, name: str, summary: str, description: str, **defaul
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", dest="as_json", action="store_true", help="for programs: a JSON object")
+    parser.add_argument("--json", dest="as_json", action="store_true", help="print a JSON object, for programs")
 
 
 def _add_engine(commands: Commands, name: str, engine: Engine, *, whole: bool) -> None:
@@ -126,7 +126,7 @@ def _add_engine(commands: Commands, name: str, engine: Engine, *, whole: bool) -
             verbs,
             "stop-hook" if event == "Stop" else switch.lstrip("-"),
             f"this engine's own {event} hook: an event on stdin, one line of JSON on stdout",
-            f"Reads a {event} event as JSON on stdin, prints what this engine alone says to it, and exits 0 whatever "
+            f"Reads a {event} event as JSON on stdin, prints this engine's own answer, and exits 0 whatever "
             "happens. The unified hook runs this engine too: only one of the two belongs in a client's settings.",
             run="taskie.hook:main",
             argv=(switch,),
@@ -154,14 +154,14 @@ def _add_own(commands: Commands) -> None:
         dest="argv",
         action="store_const",
         const=("--fail-open",),
-        help="exit 0 also if the input is wrong: a client takes exit 2 for a block",
+        help="exit 0 even if the input is invalid: a client takes exit 2 for a block",
     )
     status = _add(
         commands,
         "status",
         "where every engine in this project stands",
         "Shows each plan with its stage, phase and review count, the newest first: that is the one that the hook "
-        "works on. Other engines that are used here follow with what they say of themselves.",
+        "works on. Other engines that are used here follow, each with its own status.",
         run="taskie.overview:main",
     )
     _add_json(status)
@@ -170,7 +170,7 @@ def _add_own(commands: Commands) -> None:
         "demo",
         "a whole plan through the review loop, with no key and no network",
         "Drives a plan in a temporary folder from its first review to `complete`. Every stop runs the real hook; "
-        "the reviewer is a small program that stands in for `claude`. Ends non-zero if anything goes wrong.",
+        "the reviewer is a small program that stands in for `claude`. Exits non-zero if anything goes wrong.",
         run="taskie.demo:main",
     )
     demo.add_argument("--keep", action="store_true", help="leave the folder for inspection and say where it is")
@@ -182,7 +182,7 @@ def _add_own(commands: Commands) -> None:
             "PreToolUse, which Autopilot needs. Every other setting stays as it is, and the file as it was is kept "
             "beside it. The second time it changes nothing. For Codex it also adds Taskie's commands.",
         ),
-        ("uninstall", "take it out again", "Takes out what `taskie install` has put in, and nothing else."),
+        ("uninstall", "remove it again", "Removes what `taskie install` has added, and nothing else."),
     ):
         parser = _add(commands, name, summary, description, run=f"taskie.setup.install:{name}")
         scope = parser.add_mutually_exclusive_group()
@@ -193,7 +193,7 @@ def _add_own(commands: Commands) -> None:
             scope.add_argument(f"--{choice}", dest="scope", action="store_const", const=choice, help=help_)
         parser.add_argument("--client", choices=("claude", "codex"), default="claude", help="default: claude")
         if name == "install":
-            parser.add_argument("--force", action="store_true", help="also where the plugin brings the hook already")
+            parser.add_argument("--force", action="store_true", help="even if the plugin already provides the hook")
     doctor = _add(
         commands,
         "doctor",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
             """What it makes of one event in a project in which it was detected."""
 
         def status(self, cwd: str, env: Mapping[str, str]) -> Status:
-            """Where it stands here. CommandError if that cannot be said."""
+            """Where it stands here. CommandError if that cannot be determined."""
 
         def add_commands(self, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             """Add its own commands; each sets `run` to `module:function`, which gets the options by name."""

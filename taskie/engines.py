@@ -28,11 +28,13 @@ def load(name: str) -> Engine:
 
 def events() -> dict[str, str]:
     """Every event that an engine takes, sorted, with the matchers of all who take it; "" matches everything."""
-    found: dict[str, list[str]] = {}
+    matchers: dict[str, list[str]] = {}
     for name in ENGINES:
         for event, matcher in load(name).EVENTS.items():
-            found.setdefault(event, []).append(matcher)
-    return {event: "|".join(dict.fromkeys(found[event])) if all(found[event]) else "" for event in sorted(found)}
+            matchers.setdefault(event, []).append(matcher)
+    return {
+        event: "|".join(dict.fromkeys(matchers[event])) if all(matchers[event]) else "" for event in sorted(matchers)
+    }
 
 
 def markers(event: str) -> list[str]:

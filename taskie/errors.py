@@ -1,4 +1,4 @@
-"""What can go wrong and is told to people. Imported by all, imports nothing."""
+"""Errors whose messages are for people. Imported by all, imports nothing."""
 
 from __future__ import annotations
 

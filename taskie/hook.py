@@ -154,7 +154,7 @@ def _directory(event: Event, *, needed: bool) -> str:
 
 
 def _say(decision: Decision, event: Event | None, name: str | None, only: str | None) -> int:
-    """Notes for whoever runs it by hand, one line for the client."""
+    """Notes on stderr for whoever runs it by hand, one line on stdout for the client."""
     line = render(decision, name or (event.name if event else "Stop"))
     notes = list(decision.warnings)
     if only and name == "Stop":
@@ -183,7 +183,7 @@ def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     write(2, text)
     log = os.path.join(cache(env), "hook.log")
-    summary = f"{subject} failed ({type(error).__name__}: {shown(str(error))}) and holds nothing up."
+    summary = f"{subject} failed ({type(error).__name__}: {shown(str(error))}) and blocks nothing."
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
         os.makedirs(os.path.dirname(log), exist_ok=True)

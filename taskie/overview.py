@@ -1,4 +1,4 @@
-"""`taskie status`: where the engines in this project stand. What each has to say is its own; only this prints it."""
+"""`taskie status`: where the engines in this project stand. Each engine says it in values; only this prints."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _applies(name: str, places: list[str]) -> bool:
 
 
 def _status(name: str, cwd: str) -> Status:
-    """Where the engine stands, or why that cannot be said."""
+    """Where the engine stands, or why that is unknown."""
     try:
         return engines.load(name).status(cwd, os.environ)
     except CommandError as error:

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from taskie.protocol import Event
 
 STOPS = ("Stop", "SubagentStop")
-KEPT = 7 * 86400  # seconds; a session that was blocked last may never come back
+KEPT = 7 * 86400  # seconds; a session whose last stop was blocked may never come back
 
 
 def run(on_event: Callable[[Event, Turn], Decision | None], *, most: int = 8) -> NoReturn:
     """Answer the event on stdin with what `on_event` says, and end the process, always with exit code 0.
 
     None or a Decision without a reason allows the stop, or the tool; a reason blocks it. Within a turn a stop is
-    blocked again only if the reason is another than the last time, or the decision says `progress=True`, and at most
+    blocked again only if the reason differs from the last one, or the decision says `progress=True`, and at most
     `most` times. An exception allows it too: the person reads one sentence, the traceback is in hook.log.
     """
 
@@ -39,13 +39,13 @@ def run(on_event: Callable[[Event, Turn], Decision | None], *, most: int = 8) ->
 
 
 def _asked(on_event: Callable[[Event, Turn], Decision | None], event: Event) -> Decision | None:
-    """What it says. Whatever it, or a program that it runs, prints goes to stderr: one word more loses a block."""
+    """Its decision. What it, or a program that it runs, prints goes to stderr: one extra word would lose a block."""
     stdout = os.dup(1)
     try:
         os.dup2(2, 1)
         return on_event(event, Turn(event.stop_hook_active))
     except SystemExit as error:
-        raise RuntimeError(f"it ended itself, with {error.code!r}, in place of an answer") from error
+        raise RuntimeError(f"it exited with {error.code!r} instead of returning a decision") from error
     finally:
         sys.stdout.flush()
         os.dup2(stdout, 1)
@@ -86,7 +86,7 @@ def _recall(memory: str) -> tuple[int, str | None]:
 
 
 def _forget(memory: str) -> None:
-    """The turn is over; so are sessions that nobody has gone on with."""
+    """The turn is over; so are sessions that nobody has continued for a week."""
     try:
         os.unlink(memory)
         with os.scandir(os.path.dirname(memory)) as files:

@@ -44,7 +44,7 @@ def places(cwd: str, env: Mapping[str, str], file: object = None) -> list[str]:
     """Directories in which an engine looks for its marker, nearest first, as physical paths.
 
     `cwd` follows the agent's own `cd`, so the search goes up to the repository's root. Outside a repository
-    there is no root to stop at, so it stays where it is. `CLAUDE_PROJECT_DIR` is where the client was started.
+    there is no root to stop at, so only `cwd` itself counts. `CLAUDE_PROJECT_DIR` is where the client was started.
     `file` is what a tool is about to change: its own repository comes first.
     """
     here = os.path.realpath(cwd)

@@ -55,10 +55,10 @@ class Event(Value):
 
 
 class Decision(Value):
-    """The answer to an event. No `reason`: the stop, or the tool, is allowed. With one: the model is told why not.
+    """The answer to an event. Without a `reason` the stop, or the tool, is allowed; with one the model reads why not.
 
     `message` and `warnings` are for the person, never for the model. `progress`: something has changed since the last
-    block of this turn. `details`: what an engine's own dialect needs beside.
+    block of this turn. `details`: what an engine's own dialect needs besides.
     """
 
     reason: str | None = None
@@ -72,7 +72,7 @@ APPROVE = Decision()
 
 
 def render(decision: Decision, event: str = "Stop") -> str:
-    """One line that both clients accept: a field of the wrong type, or one more, would lose the block.
+    """One line that both clients accept: a field of the wrong type, or an unknown one, would lose the block.
 
     Before a tool there may be nothing to say, and silence allows it: then the line is empty.
     """

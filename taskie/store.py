@@ -38,10 +38,10 @@ def read_regular(path: str, limit: int = MAX_STATE) -> bytes | None:
         reason = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read ({error.strerror})"
         raise StoreError(f"{os.path.basename(path)} {reason}") from None
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
             raise StoreError(f"{os.path.basename(path)} is not a regular file")
-        if found.st_size > limit:
+        if info.st_size > limit:
             raise StoreError(f"{os.path.basename(path)} is larger than {limit >> 20} MB")
         data = bytearray()
         while chunk := os.read(fd, 1 << 20):
@@ -61,12 +61,12 @@ def read_object(path: str, limit: int = MAX_STATE) -> dict[str, Any] | None:
     if data is None:
         return None
     try:
-        found = parse_json(data)
+        loaded = parse_json(data)
     except ValueError as error:
         raise StoreError(f"{os.path.basename(path)} is not valid JSON ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(loaded, dict):
         raise StoreError(f"{os.path.basename(path)} is not a JSON object")
-    return found
+    return loaded
 
 
 def remove(path: str) -> bool:
@@ -84,16 +84,16 @@ def timestamp() -> str:
 
 
 def replace(path: str, data: bytes) -> None:
-    """All of it or nothing: a temporary file beside it, then a rename. The file keeps its mode."""
+    """All or nothing: write a temporary file beside it, then rename it. The file keeps its mode."""
     directory, name = os.path.split(path)
     temporary = os.path.join(directory, f".{name}.{os.getpid()}.{time.monotonic_ns():x}")
     try:
         try:
-            found = os.lstat(path).st_mode
+            present = os.lstat(path).st_mode
         except FileNotFoundError:
-            found = 0
-        # A new file has the mode that the umask gives it; so has one that replaces a link, whose own allows everything.
-        mode = stat.S_IMODE(found) if stat.S_ISREG(found) else None
+            present = 0
+        # A new file has the mode that the umask gives it; so has one that replaces a link, whose own is always 0o777.
+        mode = stat.S_IMODE(present) if stat.S_ISREG(present) else None
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(temporary, flags, 0o666 if mode is None else 0o600)
         try:
@@ -111,7 +111,7 @@ def replace(path: str, data: bytes) -> None:
             try:
                 os.unlink(temporary)
             except OSError:
-                pass  # renamed all the same, or not ours to remove: the first error is the one to report
+                pass  # already renamed, or not ours to remove: the first error is the one to report
             raise
     except OSError as error:
         raise StoreError(f"{name} cannot be written ({error.strerror})") from None
@@ -163,7 +163,7 @@ class Lock:
 def edit_object(text: str, changes: Mapping[str, object]) -> str:
     """A JSON object's text with some top-level values changed or added, every other byte as it was.
 
-    Parsing and printing again would turn 1.10 into 1.1, 1e400 into no JSON at all, and lose the user's layout.
+    Parsing and printing again would turn 1.10 into 1.1, 1e400 into invalid JSON, and lose the user's layout.
     `text` must be a valid JSON object.
     """
     decoder = json.JSONDecoder()
@@ -202,13 +202,13 @@ def _after_blank(text: str, at: int) -> int:
 
 
 def read_pairs(data: bytes) -> dict[str, str]:
-    """The `key: value` lines of a file; the first of a key counts, a line that is none is ignored."""
-    found: dict[str, str] = {}
+    """The `key: value` lines of a file; of a repeated key the first counts, other lines are ignored."""
+    pairs: dict[str, str] = {}
     for line in data.decode("utf-8", "surrogateescape").split("\n"):
         key, value = _pair(line)
         if key:
-            found.setdefault(key, value)
-    return found
+            pairs.setdefault(key, value)
+    return pairs
 
 
 def edit_pairs(data: bytes, changes: Mapping[str, str]) -> bytes:
@@ -229,7 +229,7 @@ def edit_pairs(data: bytes, changes: Mapping[str, str]) -> bytes:
 
 
 def _pair(line: str) -> tuple[str, str]:
-    """A line's key and value; no key if it is no such line."""
+    """A line's key and value; no key if it has another form."""
     key, colon, value = line.partition(":")
     if not colon or not key.isidentifier() or not key.isascii():
         return "", ""

@@ -33,12 +33,12 @@ def parse(text: str) -> dict[str, Any]:
     try:
         event = parse_json(text)
     except ValueError as error:
-        raise Refused(f"the event is no JSON ({error})") from None
+        raise Refused(f"the event is not valid JSON ({error})") from None
     if not isinstance(event, dict) or not isinstance(event.get("step"), str):
         raise Refused('an event is a JSON object such as {"step": "tester", "result": "passed"}')
     known = (*FLOW, *ASIDE, RESUME)
     if event["step"] not in known:
-        raise Refused(f"{shown(event['step'])!r} is no step; there are {', '.join(known)}")
+        raise Refused(f"unknown step {shown(event['step'])!r}; the steps are {', '.join(known)}")
     return event
 
 
@@ -52,9 +52,9 @@ def advance(
     notes: tuple[str, ...] = (),
     again: bool = False,
 ) -> dict[str, Any]:
-    """Take the event and say what comes next. `files` and `notes` are what one of our own steps has brought.
+    """Take the event and say what comes next. `files` and `notes` are what one of our own commands adds to it.
 
-    `again`: the commit that the task has is the one, since verification has led here and nothing was to be changed.
+    `again`: verification led back to `commit`, but nothing had to change, so the task's last commit counts again.
     """
     state = states.need(root)
     check(loop.at_hand(state), event["step"])
@@ -63,16 +63,15 @@ def advance(
 
     def change(now: State) -> loop.Answer:
         if now["loop"]["moves"] != state["loop"]["moves"]:
-            raise Refused("another process has moved on meanwhile; see `taskie autopilot status`")
+            raise Refused("another process has moved on in the meantime; see `taskie autopilot status`")
         return loop.apply(now, done)
 
     answer = states.edit(root, change, lambda now: keep_spec(root, now, warn))
-    told = {"next": answer.next, "then": answer.then, "why": answer.why, "to": answer.to}
-    return {**told, **(finish(root, env) if answer.next == END else {})}
+    return {**answer.as_dict(), **(finish(root, env) if answer.next == END else {})}
 
 
 def keep_spec(root: str, state: State, warn: Callable[[str], None]) -> None:
-    """The spec's log and status as the state has them; what cannot be written is said, and no reason to fail."""
+    """Bring the spec's log and status up to date with the state; if that fails, it is only a warning."""
     failed = state["step"] == "stop" and state["loop"]["commit_failures"] > 0
     problem = spec.record(root, state["spec_path"], state["log"], blocked=failed)
     if problem:
@@ -83,8 +82,8 @@ def finish(root: str, env: Mapping[str, str]) -> dict[str, Any]:
     """What the finishing step needs."""
     state = states.need(root)
     try:
-        said = Git(root, env, time.monotonic() + GIT_SECONDS)("symbolic-ref", "--short", "-q", "HEAD")
-        branch = said.decode("utf-8", "replace").strip() or None
+        output = Git(root, env, time.monotonic() + GIT_SECONDS)("symbolic-ref", "--short", "-q", "HEAD")
+        branch = output.decode("utf-8", "replace").strip() or None
     except GitError:
         branch = None  # no repository, or no branch checked out
     kept = state["loop"]
@@ -92,7 +91,7 @@ def finish(root: str, env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]) -> Done:
-    """The event as the table knows it, after a look at whatever it claims."""
+    """The event as the table knows it, once what it claims has been checked."""
     step = event["step"]
     if results(step) == [ANY]:
         files = _files(root, event.get("files_changed")) if step == "coder" else ()
@@ -100,7 +99,7 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
     result = event.get("result")
     known = _TESTED if step == "tester" else tuple(results(step))
     if result not in known:
-        raise Refused(f"the result of {step} is one of {', '.join(known)}, not {shown(str(result))!r}")
+        raise Refused(f"the result of {step} must be one of {', '.join(known)}, not {shown(str(result))!r}")
     if step == "tester":
         return _tester(root, state, event)
     if step == "commit" and result == "ok":
@@ -147,12 +146,12 @@ def _inside(root: str, path: str) -> str:
     if path.startswith("/") and not whole.startswith(f"{root}/"):
         whole = os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))
     if not whole.startswith(f"{root}/"):
-        raise Refused(f"{shown(path)} is outside of {root}")
+        raise Refused(f"{shown(path)} is outside {root}")
     if os.path.isdir(whole) and not os.path.islink(whole) and not os.path.lexists(os.path.join(whole, ".git")):
         raise Refused(f"{shown(path)} is a directory: name the files that have changed")
     inside = os.path.relpath(whole, root)
     if inside.split("/")[0] in (MARKER, ".git"):
-        raise Refused(f"{shown(path)} is no file of the task: leave it out")
+        raise Refused(f"{shown(path)} does not belong to the task: leave it out")
     return inside
 
 
@@ -163,33 +162,33 @@ def _regression(event: dict[str, Any]) -> dict[str, Any] | None:
         return None
     names = ("test_file", "test_code")
     if not isinstance(given, dict) or not all(isinstance(given.get(name), str) and given[name] for name in names):
-        raise Refused('regression is an object: {"test_file": "tests/regression/test_x.py", "test_code": "…"}')
+        raise Refused('regression must look like {"test_file": "tests/regression/test_x.py", "test_code": "…"}')
     name = given.get("test_name")
     if not states.is_path(given["test_file"]) or (name is not None and not states.is_path(name)):
-        raise Refused("regression.test_file and its test_name, if there is one, are names")
+        raise Refused("regression.test_file, and test_name if given, must be valid names")
     if len(given["test_code"]) > MAX_CODE:
         raise Refused(f"regression.test_code is longer than {MAX_CODE >> 10} KB")
     return {**{key: given[key] for key in names}, "test_name": name}
 
 
 def _look_again(root: str, state: State, step: str, env: Mapping[str, str]) -> None:
-    """Refused if a pre-check that is said to pass does not."""
-    found: list[str] = []
+    """Refused if a pre-check that was reported as passed does not pass."""
+    violations: list[str] = []
     if step == "pre_check_code":
         from taskie.autopilot import pre_check
 
-        found = pre_check.check(root, state["files_changed"], env)[0]
+        violations = pre_check.check(root, state["files_changed"], env)[0]
     elif step == "pre_check_blueprint":
         from taskie.autopilot import blueprint
 
-        found = blueprint.violations(root, state["spec_path"]) or []
-    if found:
-        listed = "\n  ".join(found[:20])
+        violations = blueprint.violations(root, state["spec_path"]) or []
+    if violations:
+        listed = "\n  ".join(violations[:20])
         raise Refused(f'{step} does not pass; report {{"step": "{step}", "result": "fail"}}:\n  {listed}')
 
 
 def in_repository(git: Git) -> bool:
-    """GitError if there is one that git will not read, such as another user's: that is no reason to believe a hash."""
+    """Whether this is one. GitError where git refuses to read it, such as another user's: no hash is believed there."""
     code, _, complained = git.attempt(["rev-parse", "--git-dir"])
     if code and b"not a git repository" not in complained:
         git("rev-parse", "--git-dir")
@@ -203,13 +202,13 @@ def new_commit(root: str, state: State, given: object, env: Mapping[str, str]) -
     git = Git(root, env, time.monotonic() + GIT_SECONDS)
     if not in_repository(git):
         return given
-    code, said, _ = git.attempt(["rev-parse", "--verify", "-q", f"{given}^{{commit}}"])
+    code, output, _ = git.attempt(["rev-parse", "--verify", "-q", f"{given}^{{commit}}"])
     if code:
-        raise Refused(f"git knows no commit {given}. Not met: commit = a hash that git knows")
-    found = said.decode().strip()
-    if git.attempt(["merge-base", "--is-ancestor", found, "HEAD"])[0]:
+        raise Refused(f"git does not know the commit {given}. Not met: commit = a hash that git knows")
+    commit = output.decode().strip()
+    if git.attempt(["merge-base", "--is-ancestor", commit, "HEAD"])[0]:
         raise Refused(f"commit {given} is not part of HEAD's history")
     base = state["loop"]["base"]
-    if base and git.attempt(["merge-base", "--is-ancestor", found, base])[0] == 0:
+    if base and git.attempt(["merge-base", "--is-ancestor", commit, base])[0] == 0:
         raise Refused(f"commit {given} is older than this task: make a new one")
-    return found
+    return commit

@@ -1,4 +1,4 @@
-"""The words of `taskie autopilot`: what may be said, and which function does it."""
+"""The command line of `taskie autopilot`: its arguments, and the function behind each command."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         parser.set_defaults(run=f"taskie.autopilot.commands:{name.replace('-', '_')}")
         return parser
 
-    init = add("init", "begin: a new state for a spec", _INIT)
+    init = add("init", "begin with a new state for a spec", _INIT)
     init.add_argument("spec_id", metavar="SPEC_ID")
     init.add_argument("spec_path", metavar="SPEC_PATH", help="stored as given; it need not exist")
-    init.add_argument("--force", action="store_true", help="forget the state that is there")
+    init.add_argument("--force", action="store_true", help="discard an existing state")
     plan = add("plan", "set the tasks", _PLAN)
     plan.add_argument("tasks", type=_given, metavar="JSON", help='[{"id": 1, "name": "a"}], or - for stdin')
-    plan.add_argument("--force", action="store_true", help="plan anew although a task has been begun")
+    plan.add_argument("--force", action="store_true", help="plan again even if a task has been started")
     update = add("update", "change one field of a task by hand", _UPDATE)
     for name, help_ in (
         ("task", "a task's id"),
         ("field", "status, coder, tester, reviewer, commit or verify"),
-        ("value", "one that the field can have"),
+        ("value", "one of the field's values"),
     ):
         update.add_argument(name, metavar={"field": "STEP"}.get(name, name.upper()), help=help_)
     step = add("advance", "report a step's result; prints the next step", _ADVANCE)
@@ -49,7 +49,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     verify = add("verify", "run the spec's acceptance checks", _VERIFY)
     verify.add_argument("--wait", type=_seconds, default=5.0, metavar="SECONDS", help="before a retry (default: 5)")
     for parser in (step, test, regression, commit, verify):
-        parser.add_argument("--json", dest="as_json", action="store_true", help="for programs: a JSON object")
+        parser.add_argument("--json", dest="as_json", action="store_true", help="print a JSON object, for programs")
 
 
 _INIT = (
@@ -72,7 +72,7 @@ _PRE_CHECK = (
 )
 _BLUEPRINT = (
     "Checks a spec against ai/blueprint/system-blueprint: its Blueprint Reference, its domain, its numeric types, the "
-    "direction of imports. Without a blueprint there is nothing to check: exit 0."
+    "direction of imports. Without a blueprint it exits 0."
 )
 _TEST = (
     "Runs a test command. Prints PASS or FAIL with the failing tests and the path of the full output, in "
@@ -94,16 +94,16 @@ _VERIFY = (
 
 def _seconds(text: str) -> float:
     try:
-        found = float(text)
+        seconds = float(text)
     except ValueError:
-        found = -1.0
-    if not 0 <= found <= 86400:
+        seconds = -1.0
+    if not 0 <= seconds <= 86400:
         raise argparse.ArgumentTypeError(f"must be a number of seconds, 0 to 86400, not {text!r}")
-    return found
+    return seconds
 
 
 def _given(text: str) -> str:
-    """An argument, or what stands on stdin."""
+    """The argument itself, or for `-` what is on stdin."""
     if text != "-":
         return text
     if sys.stdin is None:

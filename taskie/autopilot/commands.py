@@ -12,7 +12,7 @@ from taskie import project
 from taskie.autopilot import MARKER, loop
 from taskie.autopilot import advance as advancing
 from taskie.autopilot import state as states
-from taskie.autopilot.engine import place_of
+from taskie.autopilot.engine import task_label
 from taskie.autopilot.table import END, Refused
 from taskie.engine import Status, Table
 from taskie.errors import CommandError
@@ -42,11 +42,11 @@ def tree() -> str:
     return project.working_tree(at) or at
 
 
-def root() -> str:
+def state_root() -> str:
     """Where the state is; where it would be if there is none."""
     own = project.working_tree(here())
-    where = [place for place in project.places(here(), os.environ) if own is None or project.working_tree(place) == own]
-    return project.find(MARKER, where) or tree()
+    roots = [each for each in project.places(here(), os.environ) if own is None or project.working_tree(each) == own]
+    return project.find(MARKER, roots) or tree()
 
 
 def warn(text: str) -> None:
@@ -55,7 +55,7 @@ def warn(text: str) -> None:
 
 
 def attempt(do: Callable[[], Any]) -> Any:
-    """Whatever goes wrong in a foreseen way ends the command with its sentence and exit 1."""
+    """An expected failure ends the command with its message and exit code 1."""
     try:
         return do()
     except (Refused, StoreError, GitError) as error:
@@ -69,44 +69,44 @@ def answer(do: Callable[[], dict[str, Any]]) -> int:
 
 
 def init(spec_id: str, spec_path: str, *, force: bool) -> int:
-    """A new state; one that is there stays, unless `force` says otherwise."""
-    place = tree()
+    """A new state; an existing one stays unless `force` is set."""
+    root = tree()
 
     def do() -> None:
         for name, text in (("SPEC_ID", spec_id), ("SPEC_PATH", spec_path)):
             if not text.strip() or not text.isprintable():
-                raise Refused(f"{name} is empty, or not printable")
-        with Lock(place) as lock:
+                raise Refused(f"{name} is empty or not printable")
+        with Lock(root) as lock:
             if not lock.take(states.PATIENCE):
-                raise Refused(f"{place} is in use by another process. Try again.")
-            if os.path.lexists(states.path_of(place)) and not force:
-                raise Refused(f"{states.path_of(place)} is there already; --force begins anew and forgets it")
+                raise Refused(f"{root} is in use by another process. Try again.")
+            if os.path.lexists(states.path_of(root)) and not force:
+                raise Refused(f"{states.path_of(root)} already exists; --force discards it and starts over")
             started = timestamp()
-            states.write(place, states.new(spec_id, spec_path, started))
+            states.write(root, states.new(spec_id, spec_path, started))
 
     attempt(do)
-    if not os.path.isfile(os.path.join(place, spec_path)):
-        warn(f"there is no {shown(spec_path)} in {place}: without it nothing is verified, and no log is kept in it")
-    print(f"{states.path_of(place)} is ready. Next: `taskie autopilot plan` sets the tasks.")
+    if not os.path.isfile(os.path.join(root, spec_path)):
+        warn(f"there is no {shown(spec_path)} in {root} yet: without it nothing is verified and no log is kept in it")
+    print(f"{states.path_of(root)} is ready. Next: `taskie autopilot plan` sets the tasks.")
     return 0
 
 
 def plan(tasks: str, *, force: bool) -> int:
     """Set the tasks."""
-    place = root()
+    root = state_root()
 
     def do() -> list[tuple[int | str, str]]:
-        states.need(place)
+        states.need(root)
         planned = _tasks(tasks)
-        base = _head(place)
+        base = _head(root)
 
         def change(state: State) -> None:
             begun = any(task["status"] != "pending" for task in state["tasks"])
             if begun and not force:
-                raise Refused("a task has been begun already; --force plans anew and forgets it")
+                raise Refused("a task has already been started; --force discards it and plans again")
             loop.plan(state, planned, base)
 
-        states.edit(place, change, lambda state: advancing.keep_spec(place, state, warn))
+        states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
         return planned
 
     planned = attempt(do)
@@ -135,30 +135,30 @@ def _tasks(text: str) -> list[tuple[int | str, str]]:
     return tasks
 
 
-def _head(place: str) -> str | None:
+def _head(root: str) -> str | None:
     """Where the branch is now: a task's commit must be newer."""
     try:
-        said = Git(place, os.environ, time.monotonic() + advancing.GIT_SECONDS)("rev-parse", "--verify", "-q", "HEAD")
+        output = Git(root, os.environ, time.monotonic() + advancing.GIT_SECONDS)("rev-parse", "--verify", "-q", "HEAD")
     except GitError:
         return None
-    return said.decode().strip()
+    return output.decode().strip()
 
 
 def update(task: str, field: str, value: str) -> int:
     """Change one field of one task. Opens no gate: those are judged by the step."""
-    place = root()
+    root = state_root()
     wanted = _value(field, value)
 
     def change(state: State) -> loop.Answer | None:
-        found = states.find_task(state, task)
-        if found is None:
+        record = states.find_task(state, task)
+        if record is None:
             known = ", ".join(shown(str(each["id"])) for each in state["tasks"][:20]) or "none"
-            raise Refused(f"there is no task {shown(task)}; there are: {known}")
-        found[field] = wanted
-        return loop.finish_by_hand(state, found) if (field, wanted) == ("status", "done") else None
+            raise Refused(f"there is no task {shown(task)} (tasks: {known})")
+        record[field] = wanted
+        return loop.finish_by_hand(state, record) if (field, wanted) == ("status", "done") else None
 
     def do() -> loop.Answer | None:
-        return states.edit(place, change, lambda state: advancing.keep_spec(place, state, warn))
+        return states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
 
     moved = attempt(do)
     print(f"Task {shown(task)}: {field} = {value}." + (f" Next: {moved.next}, {moved.why}." if moved else ""))
@@ -168,31 +168,31 @@ def update(task: str, field: str, value: str) -> int:
 def _value(field: str, value: str) -> str | None:
     if field == "commit":
         if value != "null" and not states.is_hash(value):
-            raise CommandError(f"commit is null or a commit's hash, not {shown(value)!r}")
+            raise CommandError(f"commit must be null or a commit's hash, not {shown(value)!r}")
         return None if value == "null" else value
     if field not in states.VALUES:
         raise CommandError(f"a task has no field {shown(field)!r}; it has {', '.join(states.FIELDS)}")
     if value not in states.VALUES[field]:
-        raise CommandError(f"{field} is one of {', '.join(states.VALUES[field])}, not {shown(value)!r}")
+        raise CommandError(f"{field} must be one of {', '.join(states.VALUES[field])}, not {shown(value)!r}")
     return value
 
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:
-    """Where the loop stands. Without a usable state a program is told that nothing needs to be planned."""
-    place = root()
+    """Where the loop stands. Without a usable state, programs see that there is nothing to plan."""
+    root = state_root()
     try:
-        state = states.load(place)
-        problem = f"There is no autopilot-state.json in {place}."
+        state = states.load(root)
+        problem = f"There is no autopilot-state.json in {root}."
     except StoreError as error:
         state, problem = None, str(error)
     if state is None:
         return Status(NOTHING_PLANNED, [problem])
-    return Status(_summary(place, state), _described(place, state))
+    return Status(_summary(root, state), _described(root, state))
 
 
-def _summary(place: str, state: State) -> dict[str, Any]:
+def _summary(root: str, state: State) -> dict[str, Any]:
     done = sum(task["status"] == "done" for task in state["tasks"])
-    told = {
+    summary = {
         "planned": state["plan_exists"],
         "total": len(state["tasks"]),
         "done": done,
@@ -200,10 +200,10 @@ def _summary(place: str, state: State) -> dict[str, Any]:
         "step": state["step"],
         "counters": state["counters"],
     }
-    return {**told, **(advancing.finish(place, os.environ) if state["step"] == END else {})}
+    return {**summary, **(advancing.finish(root, os.environ) if state["step"] == END else {})}
 
 
-def _described(place: str, state: State) -> list[str | Table]:
+def _described(root: str, state: State) -> list[str | Table]:
     spec = f"Spec {shown(state['spec_id'])}: {shown(state['spec_path'])}"
     if not state["plan_exists"]:
         return [spec, "There is no plan yet, so nothing under src/ may be edited."]
@@ -214,43 +214,43 @@ def _described(place: str, state: State) -> list[str | Table]:
         here = "*" if task["id"] == state["current_task"] else ""
         rows.append([here, shown(str(task["id"]), 12), *fields, shown(task["name"], 40)])
     used = [f"{name} {count}" for name, count in state["counters"].items() if count]
-    now = f"{place_of(state)}, step {state['step']}" + (f" ({', '.join(used)})" if used else "")
+    now = f"{task_label(state)}, step {state['step']}" + (f" ({', '.join(used)})" if used else "")
     text: list[str | Table] = [spec, Table(rows), now]
     if state["step"] == END:
-        found = advancing.finish(place, os.environ)
-        commits = ", ".join(str(each["hash"])[:8] for each in found["commits"])
-        text.append(f"Branch {shown(found['branch'] or 'none')}, commits: {commits or 'none'}")
+        result = advancing.finish(root, os.environ)
+        commits = ", ".join(str(each["hash"])[:8] for each in result["commits"])
+        text.append(f"Branch {shown(result['branch'] or 'none')}, commits: {commits or 'none'}")
     return text + [f"warning: {shown(str(warning), 200)}" for warning in state["loop"]["warnings"]]
 
 
 def advance(event: str, *, as_json: bool = False) -> int:
-    return answer(lambda: advancing.advance(root(), advancing.parse(event), os.environ, warn))
+    return answer(lambda: advancing.advance(state_root(), advancing.parse(event), os.environ, warn))
 
 
 def commit(message: str, *, as_json: bool = False) -> int:
     from taskie.autopilot import committing
 
-    return answer(lambda: committing.commit(root(), message, os.environ, warn))
+    return answer(lambda: committing.commit(state_root(), message, os.environ, warn))
 
 
 def verify(wait: float, *, as_json: bool = False) -> int:
     from taskie.autopilot import verifying
 
-    return answer(lambda: verifying.verify(root(), os.environ, warn, wait))
+    return answer(lambda: verifying.verify(state_root(), os.environ, warn, wait))
 
 
 def regression(command: Sequence[str], *, as_json: bool = False) -> int:
     from taskie.autopilot import regression as capturing
 
-    return answer(lambda: capturing.capture(root(), command, os.environ, warn))
+    return answer(lambda: capturing.capture(state_root(), command, os.environ, warn))
 
 
 def pre_check(files: Sequence[str]) -> int:
     from taskie.autopilot import pre_check as checking
 
-    place = tree()
+    root = tree()
     at = os.path.realpath(here())
-    return checking.main(place, [os.path.relpath(os.path.join(at, file), place) for file in files], os.environ)
+    return checking.main(root, [os.path.relpath(os.path.join(at, file), root) for file in files], os.environ)
 
 
 def blueprint(spec: str, directory: str | None) -> int:
@@ -261,25 +261,25 @@ def blueprint(spec: str, directory: str | None) -> int:
 
 
 def test(command: Sequence[str], timeout: float, *, as_json: bool) -> int:
-    """Run the tests; until the step is done, remember what they said."""
+    """Run the tests, and remember their result until the step is done."""
     from taskie.autopilot import testing
 
     if not command:
         raise CommandError("say what to run: taskie autopilot test -- pytest -q", 2)
-    place = root()
-    tested = attempt(lambda: testing.run(command, cwd=here(), root=place, env=os.environ, seconds=timeout))
+    root = state_root()
+    tested = attempt(lambda: testing.run(command, cwd=here(), root=root, env=os.environ, seconds=timeout))
 
     def remember(state: State) -> None:
         state["loop"]["tested"] = {"passed": tested.passed, "failing": list(tested.failing[:1000])}
 
     try:
-        if states.load(place) is not None:
-            states.edit(place, remember)
+        if states.load(root) is not None:
+            states.edit(root, remember)
     except StoreError as error:
-        warn(f"the result is not remembered: {error}")
+        warn(f"the result could not be recorded: {error}")
     if as_json:
-        told = {"passed": tested.passed, "exit_code": tested.exit_code, "summary": tested.summary}
-        print(json.dumps({**told, "failing": list(tested.failing), "log": tested.log}))
+        result = {"passed": tested.passed, "exit_code": tested.exit_code, "summary": tested.summary}
+        print(json.dumps({**result, "failing": list(tested.failing), "log": tested.log}))
     else:
         print("\n".join(testing.lines(tested)))
     return int(tested.exit_code)

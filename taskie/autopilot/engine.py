@@ -1,4 +1,4 @@
-"""What a stop means where there is a plan: the one next step, told once, and again only after progress."""
+"""What a stop means where there is a plan: the one next step, named once, and again only after progress."""
 
 from __future__ import annotations
 
@@ -30,23 +30,22 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
             return Decision(message=f"Autopilot: {_over(state)}")
         moves = state["loop"]["moves"]
         progress = state["loop"]["told"] != moves
-        place = place_of(state)
+        label = task_label(state)
         if not turn.may_block(progress):
-            return Decision(
-                message=f"Autopilot: {place} is left at {state['step']}: nothing has moved since it was told"
-            )
+            left = f"{label} is left at {state['step']}: nothing has moved since the last block"
+            return Decision(message=f"Autopilot: {left}")
         if progress:
-            # Before the block: what cannot be remembered would be told for ever.
+            # Before the block: one that cannot be remembered would be repeated for ever.
             states.edit(context.root, lambda now: now["loop"].update(told=moves))
     except StoreError as error:
         return Decision(message=f"Autopilot: {error}")
     files = [shown(file) for file in state["files_changed"]]
-    reason = texts.instruction(own_command(), place, state["step"], files, shown(state["spec_path"]))
-    return Decision(reason, f"Autopilot: {place}, next step {state['step']}")
+    reason = texts.instruction(own_command(), label, state["step"], files, shown(state["spec_path"]))
+    return Decision(reason, f"Autopilot: {label}, next step {state['step']}")
 
 
-def place_of(state: State) -> str:
-    """The current task, for people: its number among all, its id and its name."""
+def task_label(state: State) -> str:
+    """The current task, for people: its number, how many there are, its id and its name."""
     task = states.current(state)
     if task is None:
         return "no task"
@@ -61,4 +60,4 @@ def _over(state: State) -> str:
         return f"every task is done{noted}; what follows is phase_3, see `taskie autopilot status`"
     go_on = '`taskie autopilot advance \'{"step": "resume"}\'`'
     loop = state["loop"]
-    return f"{place_of(state)} needs a decision ({loop['to']}): {loop['why']}. When it is taken: {go_on}"
+    return f"{task_label(state)} needs a decision ({loop['to']}): {loop['why']}. Once it is made: {go_on}"

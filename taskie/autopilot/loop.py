@@ -19,7 +19,7 @@ MAX_LINES = 1000  # of the log in the state; the spec has them all
 
 
 class Done(Value):
-    """A step that is done, with a result that the table knows, and what it brought."""
+    """A finished step: its result, as the table knows it, and what else it reported."""
 
     step: str
     result: str
@@ -60,12 +60,12 @@ def apply(state: State, done: Done) -> Answer:
     moved = move(at_hand(state), done.step, done.result)
     task = states.current(state)
     assert task is not None, "only the end has no task, and there every event is refused"
-    said = done.step if done.step == RESUME or done.result == "any" else f"{done.step} {done.result}"
+    event = done.step if done.step == RESUME or done.result == "any" else f"{done.step} {done.result}"
     lead = f"{moved.next} ({moved.to})" if moved.to else moved.next
     _note(state, task, done)
     _mark(task, moved, done)
     states.set_position(state, moved.position)
-    log(state, f"{said} -> {lead}: {moved.why}")
+    log(state, f"{event} -> {lead}: {moved.why}")
     for note in done.notes:
         log(state, note)
     if moved.warns:
@@ -88,14 +88,14 @@ def finish_by_hand(state: State, task: Task) -> Answer | None:
 
 
 def log(state: State, text: str) -> None:
-    """One line more, with its number, so that no two are the same."""
+    """Add a line, with its number, so that no two are the same."""
     loop = state["loop"]
     ids = [str(task["id"]) for task in state["tasks"]]
     at = str(state["current_task"])
-    place = f"task {ids.index(at) + 1}/{len(ids)}" if at in ids else "all tasks"
+    subject = f"task {ids.index(at) + 1}/{len(ids)}" if at in ids else "all tasks"
     loop["lines"] += 1
     when = timestamp()
-    state["log"] = [*state["log"], f"#{loop['lines']} {when} {place}: {shown(text, 500)}"][-MAX_LINES:]
+    state["log"] = [*state["log"], f"#{loop['lines']} {when} {subject}: {shown(text, 500)}"][-MAX_LINES:]
 
 
 def _note(state: State, task: Task, done: Done) -> None:

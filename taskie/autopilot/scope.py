@@ -14,7 +14,7 @@ _TEST_MARKS = ("test_", "_test", ".test", ".spec", "-test")
 
 
 def in_scope(failure: object, files: Iterable[str], root: str) -> bool:
-    """Whether a failing test's id is one of the changed files' own. What is no path in the root is, to be safe."""
+    """Whether a failing test's id belongs to a changed file. To be safe, an id without a path in the root does."""
     path = _path(failure, root)
     if path is None:
         return True
@@ -32,13 +32,13 @@ def _path(failure: object, root: str) -> str | None:
         return None
     path = failure.partition("::")[0].strip()
     if "/" not in path and not _FILE.fullmatch(path):
-        return None  # the name of a test, which says nothing of its file
+        return None  # the name of a test, which does not name its file
     path = posixpath.relpath(posixpath.join(root, path), root)
     return None if path.partition("/")[0] == ".." else path
 
 
 def _tested_module(path: str) -> str | None:
-    """The module that a test file is named after: `service` for test_service.py; None if it is no test file."""
+    """The module that a test file is named after: `service` for test_service.py; None for other files."""
     stem = _stem(path)
     for mark in _TEST_MARKS:
         if mark.endswith("_") and stem.startswith(mark):

@@ -29,14 +29,14 @@ class Section:
 
 def section(lines: Sequence[str], title: str) -> Section | None:
     """The first section of this title, until the next heading of its level or above."""
-    found: tuple[int, int] | None = None
+    heading: tuple[int, int] | None = None
     for number, level, text in _headings(lines):
-        if found is None:
+        if heading is None:
             if text.casefold() == title.casefold():
-                found = number, level
-        elif level <= found[1]:
-            return Section(lines, found[0] + 1, number)
-    return Section(lines, found[0] + 1, len(lines)) if found else None
+                heading = number, level
+        elif level <= heading[1]:
+            return Section(lines, heading[0] + 1, number)
+    return Section(lines, heading[0] + 1, len(lines)) if heading else None
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
@@ -50,14 +50,14 @@ def without_code(lines: Sequence[str]) -> list[str]:
     prose = []
     fence = ""
     for line in lines:
-        found = _FENCE.fullmatch(line)
+        match = _FENCE.fullmatch(line)
         if fence:
-            if found and found[1].startswith(fence) and not found[2].strip():
+            if match and match[1].startswith(fence) and not match[2].strip():
                 fence = ""
             prose.append("")
         else:
-            fence = found[1] if found else ""
-            prose.append("" if found else line)
+            fence = match[1] if match else ""
+            prose.append("" if match else line)
     return prose
 
 
@@ -72,9 +72,9 @@ def read(root: str, path: str) -> str | None:
 
 
 def record(root: str, path: str, log: Sequence[str], *, blocked: bool) -> str | None:
-    """Bring the spec up to date; a sentence if that is not possible. What is there already is not written twice.
+    """Bring the spec up to date; returns a sentence if that is not possible. Nothing is written twice.
 
-    A process may end between the state's write and this one: so it is given all lines, and adds those that are missing.
+    A process may end after it has written the state and before this: so it gets every line, and adds what is missing.
     Only a file inside the working tree is ever written.
     """
     target = resolve(root, path) if path and "\0" not in path else ""
@@ -83,34 +83,34 @@ def record(root: str, path: str, log: Sequence[str], *, blocked: bool) -> str | 
         if before is None:
             return None  # a spec need not exist
         if os.path.commonpath([os.path.realpath(root), target]) != os.path.realpath(root):
-            return f"{path} is outside of {root}, so its {LOG} is not written; it is in the state"
+            return f"{path} is outside {root}, so its {LOG} is kept in the state only"
         after = with_log(before, log)
         if blocked:
             after = with_blocked_status(after)
         if after != before:
             replace(target, after.encode("utf-8", "surrogateescape"))
     except (StoreError, ValueError) as error:
-        return f"the {LOG} is not in the spec: {error}"
+        return f"the {LOG} could not be written to the spec: {error}"
     return None
 
 
 def with_log(text: str, log: Sequence[str]) -> str:
-    """The text with the log's missing lines at the end of its section, which is made if there is none."""
+    """The text with the log's missing lines at the end of its section, which is added if there is none."""
     end, lines = _lines(text)
-    found = section([line.rstrip("\r") for line in lines], LOG)
-    have = {line.strip() for line in found.lines} if found else set()
+    logged = section([line.rstrip("\r") for line in lines], LOG)
+    have = {line.strip() for line in logged.lines} if logged else set()
     entries = [f"- {line}" for line in log]
     there = [number for number, entry in enumerate(entries) if entry in have]
     missing = entries[there[-1] + 1 :] if there else entries
     if not missing:
         return text
-    if found is None:
+    if logged is None:
         body = text.rstrip("\r\n")
         return f"{end}\n".join([*([body, ""] if body else []), f"## {LOG}", "", *missing, ""])
-    at = found.end
-    while at > found.begin and not lines[at - 1].strip():
+    at = logged.end
+    while at > logged.begin and not lines[at - 1].strip():
         at -= 1
-    if at == found.begin:
+    if at == logged.begin:
         missing = ["", *missing]
     rest = lines[at:] if any(line.strip() for line in lines[at:]) else [""]
     if at == len(lines):  # the file ends without a line break

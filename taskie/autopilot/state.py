@@ -30,13 +30,13 @@ VALUES = {
 }
 FIELDS = ("status", "coder", "tester", "reviewer", "commit", "verify")
 COUNTERS = tuple(name for name in LIMITS if name != "commit_failures")
-# What the loop remembers beside the fields that everybody may read.
+# What the loop remembers besides the fields that everybody may read.
 LOOP: dict[str, Any] = {
     "then": None,
     "resume": None,
     "commit_failures": 0,
     "regression": None,  # the test that the last debugger proposed
-    "tested": None,  # what the last `autopilot test` of this step said
+    "tested": None,  # the result of the last `autopilot test` of this step
     "moves": 0,
     "lines": 0,  # of the log, ever
     "told": None,  # the move at which the hook last blocked
@@ -79,16 +79,16 @@ def new_task(number: int | str, name: str) -> Task:
 
 
 def read_raw(root: str) -> State | None:
-    """The object in the file, None if there is no file; StateError if it is no JSON object."""
+    """The object in the file, None if there is no file; StateError if it is not a JSON object."""
     data = read_regular(path_of(root))
     if data is None:
         return None
     try:
         raw = parse_json(data)
     except ValueError as error:
-        raise _malformed(f"it is no JSON ({error})") from None
+        raise _malformed(f"it is not valid JSON ({error})") from None
     if not isinstance(raw, dict):
-        raise _malformed("it is no JSON object")
+        raise _malformed("it is not a JSON object")
     return raw
 
 
@@ -135,12 +135,12 @@ def position(state: State) -> Position:
 def set_position(state: State, at: Position) -> None:
     counted = dict(zip(LIMITS, at.counters))
     state["step"] = at.step
-    state["loop"].update(then=at.then, resume=at.resume, commit_failures=counted.pop("commit_failures"))
+    state["loop"].update(then=at.then, resume=at.resume_at, commit_failures=counted.pop("commit_failures"))
     state["counters"] = counted
 
 
 def find_task(state: State, name: object) -> Task | None:
-    """The task of this id; a command line knows ids as texts only."""
+    """The task with this id; on a command line every id is text."""
     return next((task for task in state["tasks"] if name is not None and str(task["id"]) == str(name)), None)
 
 
@@ -153,7 +153,7 @@ def is_hash(value: object) -> bool:
 
 
 def is_path(value: object) -> bool:
-    """A text that can be the name of a file, or an argument, at all: JSON can hold others."""
+    """A string that can name a file or be an argument: not every JSON string can."""
     try:
         return isinstance(value, str) and value != "" and b"\0" not in os.fsencode(value)
     except UnicodeEncodeError:
@@ -169,22 +169,23 @@ def is_id(value: object) -> bool:
 
 def _malformed(what: str) -> StateError:
     return StateError(
-        f"{MARKER} is malformed: {what}. Mend it, or begin again with `taskie autopilot init SPEC_ID SPEC_PATH --force`"
+        f"{MARKER} is malformed: {what}. Fix it, or start over with `taskie autopilot init SPEC_ID SPEC_PATH --force`"
     )
 
 
 def _checked(raw: State) -> State:
     state = {**new("", "", ""), **raw}
-    for name, kind in (("plan_exists", bool), ("tasks", list), ("files_changed", list), ("log", list)):
-        _must(isinstance(state[name], kind) and (name != "plan_exists" or name in raw), f"{name} is no {kind.__name__}")
+    _must(isinstance(raw.get("plan_exists"), bool), "plan_exists must be true or false")
+    for name in ("tasks", "files_changed", "log"):
+        _must(isinstance(state[name], list), f"{name} must be a list")
     for name in ("spec_id", "spec_path", "started"):
-        _must(isinstance(state[name], str), f"{name} is no text")
-    _must(state["spec_path"] == "" or is_path(state["spec_path"]), "spec_path is no path")
-    _must(all(map(is_path, state["files_changed"])), "files_changed holds something else than paths")
-    _must(all(isinstance(each, str) for each in state["log"]), "log holds something else than texts")
-    _must(isinstance(state["counters"], dict), "counters is no object")
+        _must(isinstance(state[name], str), f"{name} must be a string")
+    _must(state["spec_path"] == "" or is_path(state["spec_path"]), "spec_path must be a path")
+    _must(all(map(is_path, state["files_changed"])), "files_changed must hold only paths")
+    _must(all(isinstance(each, str) for each in state["log"]), "log must hold only strings")
+    _must(isinstance(state["counters"], dict), "counters must be an object")
     state["counters"] = {**dict.fromkeys(COUNTERS, 0), **state["counters"]}
-    _must(all(_is_count(state["counters"][name]) for name in COUNTERS), "counters holds something else than numbers")
+    _must(all(_is_count(state["counters"][name]) for name in COUNTERS), "counters must be whole numbers, 0 or more")
     state["tasks"] = [_checked_task(task) for task in state["tasks"]]
     ids = [str(task["id"]) for task in state["tasks"]]
     _must(len(set(ids)) == len(ids), "two tasks have the same id")
@@ -198,37 +199,38 @@ def _checked_task(raw: object) -> Task:
     task = {**new_task(raw["id"], ""), **raw}
     _must(isinstance(task["name"], str), f"task {shown(str(task['id']))} has no name")
     for field, allowed in VALUES.items():
-        _must(task[field] in allowed, f"task {shown(str(task['id']))}: {field} is none of {', '.join(allowed)}")
-    _must(task["commit"] is None or is_hash(task["commit"]), f"task {shown(str(task['id']))}: commit is no hash")
+        _must(task[field] in allowed, f"task {shown(str(task['id']))}: {field} must be one of {', '.join(allowed)}")
+    _must(task["commit"] is None or is_hash(task["commit"]), f"task {shown(str(task['id']))}: commit must be a hash")
     return task
 
 
 def _check_loop(state: State, raw: State) -> None:
-    """Our own part. A state that somebody else wrote has none: then it begins where its tasks are."""
+    """Our own part. A state that another program wrote has none: then the loop begins with its first open task."""
     loop = state["loop"]
-    _must(isinstance(loop, dict), "loop is no object")
+    _must(isinstance(loop, dict), "loop must be an object")
     loop = state["loop"] = {**json.loads(json.dumps(LOOP)), **loop}
     for name in ("then", "resume"):
-        _must(loop[name] is None or loop[name] in FLOW, f"loop.{name} is no step")
+        _must(loop[name] is None or loop[name] in FLOW, f"loop.{name} must be null or a step")
     _must(
         all(_is_count(loop[name]) for name in ("commit_failures", "moves", "lines")),
-        "loop counts something else than numbers",
+        "the counts in loop must be whole numbers, 0 or more",
     )
-    _must(isinstance(loop["commits"], list) and isinstance(loop["warnings"], list), "loop.commits is no list")
+    for name in ("commits", "warnings"):
+        _must(isinstance(loop[name], list), f"loop.{name} must be a list")
     _must(all(isinstance(each, dict) and is_hash(each.get("hash")) for each in loop["commits"]), "a commit has no hash")
-    _must(loop["base"] is None or is_hash(loop["base"]), "loop.base is no hash")
+    _must(loop["base"] is None or is_hash(loop["base"]), "loop.base must be null or a hash")
     for name in ("regression", "attempt", "tested"):
-        _must(loop[name] is None or isinstance(loop[name], dict), f"loop.{name} is no object")
+        _must(loop[name] is None or isinstance(loop[name], dict), f"loop.{name} must be null or an object")
     test = loop["regression"] or {"test_file": "a", "test_code": ""}
-    _must(is_path(test.get("test_file")) and isinstance(test.get("test_code"), str), "loop.regression is no test")
+    _must(is_path(test.get("test_file")) and isinstance(test.get("test_code"), str), "loop.regression is incomplete")
     if raw.get("step") is None and state["tasks"]:
         left = next((task for task in state["tasks"] if task["status"] != "done"), None)
         state["current_task"] = left and left["id"]
         state["step"] = "coder" if left else END
-    _must(state["step"] is None or state["step"] in STEPS, f"step {shown(str(state['step']))} is unknown")
+    _must(state["step"] is None or state["step"] in STEPS, f"unknown step {shown(str(state['step']))}")
     at = state["current_task"]
     known = find_task(state, at) is not None
-    _must(known or (at is None and state["step"] in (None, END)), f"current_task {shown(str(at))} is no task")
+    _must(known or (at is None and state["step"] in (None, END)), f"unknown current_task {shown(str(at))}")
 
 
 def _is_count(value: object) -> bool:

@@ -42,19 +42,19 @@ class Refused(Exception):
 
 
 class Row(Value):
-    """What one result of one step leads to.
+    """What one result of one step leads to: `next`. With a `counter` at its limit, `beyond` applies instead.
 
-    `then` is the step after `next`, `resume` the one to which the test or the commit after that leads in place of its
-    own. `takes` says which of the two, if it is pending, comes here in place of `next`; `keeps` that they stay pending.
-    With a `counter` at its limit, `beyond` holds instead.
+    A fix is a detour, and up to two steps wait for it to end: `then` follows the coder, in place of the tester;
+    `resume_at` follows the tester or the commit that comes after, in place of its own `next`. A row sets both, or
+    `keeps_waiting` what waits already. `yields_to` names the one of the two that comes in place of `next` if it waits.
     """
 
     next: str
     why: str
     then: str | None = None
-    resume: str | None = None
-    takes: str | None = None
-    keeps: bool = False
+    resume_at: str | None = None
+    yields_to: str | None = None
+    keeps_waiting: bool = False
     counter: str | None = None
     beyond: Row | None = None
     task: Mapping[str, str] = {}
@@ -63,27 +63,27 @@ class Row(Value):
 
 
 def _again(step: str, counter: str, why: str, to: str) -> Row:
-    """The coder mends it and the step is done again, until the counter's limit."""
+    """The coder fixes it and the step is repeated, up to the counter's limit."""
     times = LIMITS[counter]
-    beyond = Row("escalate", f"{why}, and {times} attempts to mend it did not help", to=to)
+    beyond = Row("escalate", f"{why}, and {times} attempts to fix it did not help", to=to)
     return Row("coder", why, then=step, counter=counter, beyond=beyond)
 
 
 _SPEC = {
     "needs_implementation": "something that the spec asks for is missing",
-    "needs_removal": "something is there that the spec does not ask for",
+    "needs_removal": "something was added that the spec does not ask for",
 }
 
 TABLE: dict[tuple[str, str], Row] = {
-    ("coder", ANY): Row("tester", "the code is written", takes="then", keeps=True, task={"coder": "done"}),
-    ("tester", "passed"): Row("pre_check_code", "the tests pass", takes="resume", task={"tester": "pass"}),
+    ("coder", ANY): Row("tester", "the code is written", yields_to="then", keeps_waiting=True, task={"coder": "done"}),
+    ("tester", "passed"): Row("pre_check_code", "the tests pass", yields_to="resume_at", task={"tester": "pass"}),
     ("tester", "passed_after_debugging"): Row(
         "regression", "the tests pass after debugging: keep the bug from coming back", task={"tester": "pass"}
     ),
     ("tester", "failed_in_scope"): Row(
         "debugger",
         "a test fails that belongs to the changed files",
-        keeps=True,
+        keeps_waiting=True,
         counter="debug_attempts",
         beyond=Row(
             "escalate",
@@ -96,15 +96,15 @@ TABLE: dict[tuple[str, str], Row] = {
     ("tester", "failed_out_of_scope"): Row(
         "pre_check_code", "no failing test belongs to the changed files", task={"tester": "fail_out_of_scope"}
     ),
-    ("debugger", ANY): Row("coder", "the debugger has spoken: mend it", keeps=True),
-    ("regression", ANY): Row("pre_check_code", "the regression test is dealt with"),
+    ("debugger", ANY): Row("coder", "the debugger has reported: fix the bug", keeps_waiting=True),
+    ("regression", ANY): Row("pre_check_code", "the regression test has been handled"),
     ("pre_check_code", "pass"): Row("pre_check_blueprint", "the pre-check passes"),
     ("pre_check_code", "skip"): Row("pre_check_blueprint", "there is nothing to pre-check"),
     ("pre_check_code", "fail"): _again("pre_check_code", "pre_check_loop", "the pre-check fails", "human"),
-    ("pre_check_blueprint", "pass"): Row("spec_reviewer", "the blueprint is kept"),
+    ("pre_check_blueprint", "pass"): Row("spec_reviewer", "the blueprint is followed"),
     ("pre_check_blueprint", "skip"): Row("spec_reviewer", "there is no blueprint"),
     ("pre_check_blueprint", "fail"): _again(
-        "pre_check_blueprint", "pre_check_loop", "the blueprint is not kept", "human"
+        "pre_check_blueprint", "pre_check_loop", "the blueprint is not followed", "human"
     ),
     ("spec_reviewer", "approved"): Row("code_quality", "the spec is met"),
     **{
@@ -116,15 +116,15 @@ TABLE: dict[tuple[str, str], Row] = {
     ),
     ("code_quality", "needs_refactor"): _again(
         "tester", "refactor_loop", "the code needs refactoring", "council"
-    ).replace(resume="code_quality"),
+    ).replace(resume_at="code_quality"),
     ("code_quality", "needs_discussion"): Row(
         "stop", "the reviewer wants a decision that only a person can take", to="human", task={"status": "blocked"}
     ),
-    ("commit", "ok"): Row("verify_smoke", "the commit is made", takes="resume", task={"status": "done"}),
+    ("commit", "ok"): Row("verify_smoke", "the commit is made", yields_to="resume_at", task={"status": "done"}),
     ("commit", "fail"): Row(
         "commit",
-        "the commit failed: see why, mend it if possible, and try once more",
-        keeps=True,
+        "the commit failed: see why, fix it if possible, and try once more",
+        keeps_waiting=True,
         counter="commit_failures",
         beyond=Row("stop", "the commit failed twice", to="human", task={"status": "blocked"}),
     ),
@@ -141,11 +141,11 @@ TABLE: dict[tuple[str, str], Row] = {
         "coder",
         "a functional check fails",
         then="commit",
-        resume="verify_func",
+        resume_at="verify_func",
         counter="verify_func_retry",
         beyond=Row(NEXT_TASK, "the functional checks still fail after 2 retries", task={"verify": "warn"}, warns=True),
     ),
-    (RESUME, ANY): Row("coder", "somebody has looked at it: the task begins anew", task={"status": "in_progress"}),
+    (RESUME, ANY): Row("coder", "somebody has looked at it: the task starts over", task={"status": "in_progress"}),
 }
 
 
@@ -154,7 +154,7 @@ class Position(Value):
 
     step: str = "coder"
     then: str | None = None
-    resume: str | None = None
+    resume_at: str | None = None
     counters: tuple[int, ...] = (0,) * len(LIMITS)
 
 
@@ -185,17 +185,17 @@ def move(position: Position, step: str, result: str) -> Move:
             counters[row.counter] += 1
         else:
             row = row.beyond
-    then, resume = (position.then, position.resume) if row.keeps else (row.then, row.resume)
+    then, resume_at = (position.then, position.resume_at) if row.keeps_waiting else (row.then, row.resume_at)
     at = row.next
-    if row.takes == "then" and position.then is not None:
+    if row.yields_to == "then" and position.then is not None:
         at, then = position.then, None
-    elif row.takes == "resume" and position.resume is not None:
-        at = position.resume
+    elif row.yields_to == "resume_at" and position.resume_at is not None:
+        at = position.resume_at
     if (step, result) == ("commit", "ok"):
         counters["commit_failures"] = 0
     if step == RESUME or at == NEXT_TASK:
         counters = dict.fromkeys(LIMITS, 0)
-    after = Position("coder" if at == NEXT_TASK else at, then, resume, tuple(counters.values()))
+    after = Position("coder" if at == NEXT_TASK else at, then, resume_at, tuple(counters.values()))
     follows = "coder" if at == NEXT_TASK else then
     return Move(after, at, follows, row.why, row.to, row.task, row.warns)
 
@@ -209,7 +209,7 @@ def check(position: Position, step: str) -> None:
         raise Refused("all tasks are done; what follows is phase_3")
     if at in HALTS:
         if step != RESUME:
-            raise Refused(f'the loop halts at {at}: only {{"step": "resume"}} goes on, when the reason is dealt with')
+            raise Refused(f'the loop halted at {at}: only {{"step": "resume"}} goes on, once the reason is dealt with')
         return
     if step == RESUME:
         raise Refused(f"there is nothing to resume: the step at hand is {at}")

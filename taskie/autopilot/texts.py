@@ -51,13 +51,13 @@ advance '{"step": "pre_check_blueprint", "result": "pass"}'""",
 }
 
 
-def instruction(command: str, place: str, step: str, files: Sequence[str], spec: str) -> str:
-    """The one next step: `place` says of which task, `command` is how this shell calls us."""
+def instruction(command: str, label: str, step: str, files: Sequence[str], spec: str) -> str:
+    """The one next step: `label` names the task, `command` is how this shell calls us."""
     what, how = STEPS[step]
     how = how.replace("FILES", " ".join(map(quoted, files[:MOST]))).replace("SPEC", quoted(spec))
     calls = "\n".join(f"{command} autopilot {line}" for line in how.split("\n"))
     changed = f"\n\nChanged so far: {', '.join(files[:MOST])}" if files else ""
     return (
-        f"Autopilot: {place} is not done. The next step is {step}.\n\n{what}\n\n```sh\n{calls}\n```{changed}\n\n"
+        f"Autopilot: {label} is not done. The next step is {step}.\n\n{what}\n\n```sh\n{calls}\n```{changed}\n\n"
         "Each command prints the step after it: go on with that one. If you cannot, say why and stop."
     )

@@ -1,4 +1,4 @@
-"""The PreToolUse hook: no code before the plan, no change to a captured test, no hand in the state. Else silent."""
+"""The PreToolUse hook: no code before the plan, no change to a captured test or to the state. Otherwise silent."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def _objection(root: str, targets: list[str]) -> str | None:
     if not isinstance(planned, bool):
         return None
     if any(_is_below(target, os.path.join(root, MARKER)) for target in targets):
-        return f"{MARKER} is changed by `taskie autopilot` only: see `{project.own_command()} autopilot --help`."
+        return f"Only `taskie autopilot` may change {MARKER}: see `{project.own_command()} autopilot --help`."
     captured = os.path.join(root, CAPTURED)
     if any(_is_below(target, captured) and os.path.lexists(target) for target in targets):
-        return f"A regression test in {CAPTURED}/ cannot be changed once it is there. Fix the code instead."
+        return f"A regression test in {CAPTURED}/ cannot be changed once it exists. Fix the code instead."
     if not planned and any(_is_below(target, os.path.join(root, CODE)) for target in targets):
         return (
             f"There is no plan yet, so nothing under {CODE}/ may be changed. Set the tasks first: "
@@ -59,7 +59,7 @@ def _objection(root: str, targets: list[str]) -> str | None:
 
 
 def _targets(here: str, path: str) -> list[str]:
-    """The file as the client names it, and the one that is behind it: `..` after a link differs between the two."""
+    """The file as the client names it, and the one it leads to: `..` after a link differs between the two."""
     whole = os.path.join(here, path)
     plain = os.path.normpath(os.path.join(os.path.realpath(here), path))
     return [plain, os.path.realpath(plain), os.path.realpath(whole)]
@@ -70,13 +70,13 @@ def _is_below(path: str, directory: str) -> bool:
     if path == directory or path.startswith(f"{directory}/"):
         return True
     try:
-        aim = os.stat(directory)
+        target = os.stat(directory)
     except OSError:
         return False
     below = ""
     while path != below:
         try:
-            if os.path.samestat(os.stat(path), aim):
+            if os.path.samestat(os.stat(path), target):
                 return True
         except OSError:
             pass  # not made yet

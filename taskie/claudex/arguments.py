@@ -1,4 +1,4 @@
-"""The words of `taskie claudex`: what may be said, and which function does it."""
+"""The command line of `taskie claudex`: its arguments, and the function behind each command."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     plan = modes.add_parser("plan", help="a plan, reviewed round by round", description="Begins a plan's loop.")
     plan.add_argument("topic", nargs="*", help="what the plan is for")
     plan.add_argument(
-        "--rounds", type=_rounds, default=DEFAULT_ROUNDS, metavar="N", help="at most so many (default: 3)"
+        "--rounds", type=_rounds, default=DEFAULT_ROUNDS, metavar="N", help="at most N rounds (default: 3)"
     )
-    plan.add_argument("--topic-file", metavar="FILE", help="read the topic from a file, - for stdin: no quoting needed")
+    plan.add_argument("--topic-file", metavar="FILE", help="read the topic from a file, - for stdin")
     plan.set_defaults(run="taskie.claudex.commands:start_plan")
     review = modes.add_parser("review", help="the current diff, once", description="Begins a review of the diff.")
     review.add_argument("topic", nargs="*", help="what the change is for, if Codex should know")
@@ -51,7 +51,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _rounds(text: str) -> int:
-    found = number(text, 0)
-    if not found:
+    rounds = number(text, 0)
+    if not rounds:
         raise argparse.ArgumentTypeError(f"must be a whole number, 1 or more, not {text!r}")
-    return found
+    return rounds

@@ -46,7 +46,7 @@ def names(root: str, review_id: str, round_: int, cwd: str) -> Names:
 
 
 def write_log(root: str, text: str) -> None:
-    """One line more. A project that has no directory for it gets none, and a log that fails changes nothing."""
+    """Add a line. A project without the directory gets no log, and a log that fails changes nothing."""
     line = f"[{now()}] {shown(text, 1000)}\n".encode("utf-8", "replace")
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -62,7 +62,7 @@ def write_log(root: str, text: str) -> None:
 
 
 def is_written(path: str) -> bool:
-    """Whether there is a file with something in it besides blanks."""
+    """Whether there is a file that is not blank."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except PermissionError:
@@ -70,10 +70,10 @@ def is_written(path: str) -> bool:
     except (OSError, ValueError):
         return False
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
             return False
-        return found.st_size > _ENOUGH or bool(os.read(fd, _ENOUGH).strip())
+        return info.st_size > _ENOUGH or bool(os.read(fd, _ENOUGH).strip())
     except OSError:
         return False
     finally:
@@ -86,11 +86,11 @@ def make_directory(path: str) -> None:
     except FileExistsError:
         raise StoreError(f"{path} is not a directory") from None
     except OSError as error:
-        raise StoreError(f"{path} cannot be made ({error.strerror})") from None
+        raise StoreError(f"{path} cannot be created ({error.strerror})") from None
 
 
 def make_room(path: str) -> None:
-    """Findings of a round that has only just begun are not its own: they keep their content under another name."""
+    """Findings that are there before a round begins are not its own: they are kept under another name."""
     if not os.path.lexists(path):
         return
     number = 1
@@ -111,7 +111,7 @@ def write_runner(path: str, content: bytes) -> None:
 
 
 def clean_up(directory: str, review_id: str) -> bool:
-    """Remove what a finished loop needs no more; whether there was anything. State and findings stay as a record."""
+    """Remove what a finished loop no longer needs; whether there was anything. State and findings stay as a record."""
     gone = [end for end in _LEFT if _unlink(os.path.join(directory, review_id + end))]
     return bool(gone)
 
@@ -125,7 +125,7 @@ def _unlink(path: str) -> bool:
 
 
 def remove_bad_states(directory: str, stems: list[str]) -> list[str]:
-    """Remove `.state` files that are no loop's; the names of those that are gone."""
+    """Remove `.state` files whose names are not review ids; returns the names of those that are gone."""
     bad = [stem + STATE for stem in stems if not is_review_id(stem)]
     return [name for name in bad if _unlink(os.path.join(directory, name))]
 
@@ -155,7 +155,7 @@ def _remove_reviews(directory: str) -> list[str]:
             if name.startswith(begin) and name.endswith(".md") and is_review_id(name[len(begin) : -3]):
                 gone += [os.path.join(REVIEWS, name)] if _unlink(os.path.join(directory, name)) else []
     try:
-        os.rmdir(directory)  # the hook has made it; with anything else in it, it stays
+        os.rmdir(directory)  # the hook created it; with anything else in it, it stays
     except OSError:
         pass
     return gone

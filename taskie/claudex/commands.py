@@ -24,21 +24,21 @@ SEVERITIES = ("High", "Medium", "Low")
 _FINDINGS = re.compile(r"findings-round-([1-9][0-9]*)\.md")
 
 
-def _places() -> list[str]:
-    """Where a loop of this directory may be: its own working tree, and where the client was started outside any."""
+def _directories() -> list[str]:
+    """Where a loop may be, seen from here: in the same working tree; outside of one, also where the client started."""
     cwd = os.getcwd()
     tree = working_tree(cwd)
-    return [place for place in project.places(cwd, os.environ) if tree is None or working_tree(place) == tree]
+    return [each for each in project.places(cwd, os.environ) if tree is None or working_tree(each) == tree]
 
 
 def _root(given: str | None = None) -> str:
     """The project's root: where a loop is, else the repository's root, else where the client was started, or here."""
     if given is not None:
         return os.path.realpath(given)
-    where = _places()
+    directories = _directories()
     here = os.path.realpath(os.getcwd())
-    outer = next((place for place in where if here.startswith(place.rstrip("/") + "/")), here)
-    roots = project.marked(MARKER, where)
+    outer = next((each for each in directories if here.startswith(each.rstrip("/") + "/")), here)
+    roots = project.marked(MARKER, directories)
     return detect(roots) or next(iter(roots), None) or working_tree(here) or outer
 
 
@@ -117,23 +117,23 @@ def mark_done(review_id: str, root: str | None) -> int:
     if os.environ.get("TASKIE_HOOK_SKIP"):
         raise CommandError("a reviewer never ends its own loop: the agent that runs it does")
     if not state.is_review_id(review_id):
-        raise CommandError(f"{shown(review_id)!r} is no review id (YYYYMMDD-HHMMSS-xxxxxx)", USAGE_ERROR)
-    place = _root(root)
-    directory = artefacts.directory_of(place)
+        raise CommandError(f"{shown(review_id)!r} is not a review id (YYYYMMDD-HHMMSS-xxxxxx)", USAGE_ERROR)
+    root = _root(root)
+    directory = artefacts.directory_of(root)
     try:
         while True:
             loop = state.load(directory, review_id)
             if loop is None:
-                raise CommandError(f"there is no loop {review_id} in {place}", USAGE_ERROR)
+                raise CommandError(f"there is no loop {review_id} in {root}", USAGE_ERROR)
             if not loop.active:
-                print(f"Loop {review_id} is {shown(loop.phase) or 'not active'} already.")
+                print(f"Loop {review_id} is already {shown(loop.phase) or 'inactive'}.")
                 return 0
             changes = {"decision_signal": state.CLEAN, "phase": state.DONE}
             if state.swap(directory, review_id, loop.fields, changes):
                 break
     except StoreError as error:
         raise CommandError(f"{error}. Nothing was changed.") from None
-    artefacts.write_log(place, f"DONE: loop {review_id}, {state.CLEAN} after round {loop.round}")
+    artefacts.write_log(root, f"DONE: loop {review_id}, {state.CLEAN} after round {loop.round}")
     print(f"Loop {review_id} is done: {state.CLEAN} after round {loop.round}. You can stop now.")
     return 0
 
@@ -213,19 +213,19 @@ def _findings(directory: str) -> list[dict[str, Any]]:
         matches = [match for match in map(_FINDINGS.fullmatch, os.listdir(directory)) if match]
     except OSError:
         return []
-    found = []
+    rounds = []
     for match in sorted(matches, key=lambda match: int(match[1])):
         try:
             with open(os.path.join(directory, match[0]), encoding="utf-8", errors="replace") as file:
                 text = file.read()
         except OSError:
             continue
-        found.append({"round": int(match[1]), "clean": text.strip() == NOTHING, **severities(text)})
-    return found
+        rounds.append({"round": int(match[1]), "clean": text.strip() == NOTHING, **severities(text)})
+    return rounds
 
 
 def severities(text: str) -> dict[str, int]:
-    """How many bullets stand under each heading; those that are indented belong to the one above."""
+    """How many bullets there are under each heading; an indented one belongs to the one above."""
     counts = dict.fromkeys((name.lower() for name in SEVERITIES), 0)
     heading = ""
     for line in text.split("\n"):

@@ -18,7 +18,7 @@ from taskie.store import StoreError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from taskie.claudex.state import Loop
-    from taskie.claudex.steps import Step
+    from taskie.claudex.steps import RoundStep
     from taskie.guard import Turn
     from taskie.project import Context
     from taskie.protocol import Event
@@ -33,7 +33,7 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
         return _approve(root, f"the agent is in {here}, the loops are of {there or root}")
     removed = artefacts.remove_bad_states(directory, state.names(directory))
     if removed:
-        return _approve(root, f"removed {', '.join(removed)}: its name is no review id")
+        return _approve(root, f"removed {', '.join(removed)}: its name is not a review id")
     loops, problems = state.load_all(directory)
     choice = steps.choose(loops, root, event.session_id)
     if choice.loop is None:
@@ -51,13 +51,13 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     try:
         return _take(step, loop, context)
     except StoreError as error:
-        return _approve(root, f"{error}; loop {loop.review_id} stays as it was", told=True)
+        return _approve(root, f"{error}; loop {loop.review_id} stays as it was", notify=True)
 
 
-def _take(step: Step, loop: Loop, context: Context) -> Decision:
+def _take(step: RoundStep, loop: Loop, context: Context) -> Decision:
     root, directory = context.root, artefacts.directory_of(context.root)
     if step.action == steps.APPROVE:
-        return _over(root, loop) if loop.phase == state.DONE else _approve(root, step.why, told=step.told)
+        return _over(root, loop) if loop.phase == state.DONE else _approve(root, step.why, notify=step.notify)
     names = artefacts.names(root, loop.review_id, step.round, context.cwd)
     if step.action == steps.DRAFT:
         return _block(root, texts.draft(loop, names))
@@ -65,7 +65,7 @@ def _take(step: Step, loop: Loop, context: Context) -> Decision:
         if not state.swap(directory, loop.review_id, loop.fields, step.changes):
             return _faster(root, loop)
         artefacts.clean_up(directory, loop.review_id)
-        return _approve(root, step.why, told=True)
+        return _approve(root, step.why, notify=True)
 
     def prepare() -> None:
         artefacts.make_directory(os.path.dirname(names.findings if loop.mode == state.PLAN else names.review))
@@ -84,24 +84,24 @@ def _take(step: Step, loop: Loop, context: Context) -> Decision:
 
 
 def _over(root: str, loop: Loop) -> Decision:
-    """A loop that is done: what it needs no more goes, and the first stop after its end says how it ended."""
+    """A finished loop: what it no longer needs is removed, and the first stop after its end says how it ended."""
     directory = artefacts.directory_of(root)
     if not artefacts.clean_up(directory, loop.review_id):
         return _approve(root, f"loop {loop.review_id} is done")
     if loop.mode == state.PLAN:
-        return _approve(root, f"{loop.signal} after round {loop.round}: loop {loop.review_id} is done", told=True)
+        return _approve(root, f"{loop.signal} after round {loop.round}: loop {loop.review_id} is done", notify=True)
     written = artefacts.is_written(artefacts.names(root, loop.review_id, 1, root).review)
     how = f"the review is in {artefacts.REVIEWS}" if written else "the review was not run"
-    return _approve(root, f"{how}: loop {loop.review_id} is done", told=True)
+    return _approve(root, f"{how}: loop {loop.review_id} is done", notify=True)
 
 
 def _faster(root: str, loop: Loop) -> Decision:
     return _approve(root, f"another stop has changed loop {loop.review_id} first")
 
 
-def _approve(root: str, why: str, *, told: bool = False) -> Decision:
+def _approve(root: str, why: str, *, notify: bool = False) -> Decision:
     artefacts.write_log(root, f"APPROVE: {why}")
-    return Decision(message=f"Claudex: {shown(why, 400)}") if told else APPROVE
+    return Decision(message=f"Claudex: {shown(why, 400)}") if notify else APPROVE
 
 
 def _block(root: str, reason: str, message: str | None = None, *, progress: bool = False) -> Decision:

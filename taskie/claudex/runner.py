@@ -17,7 +17,7 @@ SANDBOX = {"bypass": "--dangerously-bypass-approvals-and-sandbox", "workspace-wr
 
 
 def script(loop: Loop, round_: int, names: Names, sandbox: str) -> bytes:
-    """The runner of one round. The prompt's bytes are those of the topic: nothing in it is expanded."""
+    """The runner of one round. The topic goes into the prompt byte for byte: nothing in it is expanded."""
     asked = prompt(loop, round_, names).replace("\0", "")  # bash would drop it too, with a complaint
     end = terminator(asked)
     first = shown(title(loop, round_), 400)
@@ -43,7 +43,7 @@ codex exec {SANDBOX[sandbox]} < "$PROMPT_FILE"
 
 
 def terminator(text: str) -> str:
-    """A word that is no line of the text, so that none of its lines can end it."""
+    """A word that is not a line of the text, so that no line of it can end the heredoc."""
     lines = set(text.split("\n"))
     word = TERMINATOR
     number = 0
@@ -54,7 +54,7 @@ def terminator(text: str) -> str:
 
 
 def encoded(text: str) -> bytes:
-    """The bytes that came in, also those that were no UTF-8."""
+    """The bytes as they came in, including those that are not UTF-8."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

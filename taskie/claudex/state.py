@@ -1,4 +1,4 @@
-"""A loop's state file: what it says, and its atomic, compared writes. Knows the fields, not what follows from them."""
+"""A loop's state file: its fields, and atomic compare-and-swap writes. Knows no transitions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SESSION = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
 class Loop(Value):
-    """One state file. `fields` is all that it says; `written` the file's time of change in nanoseconds."""
+    """One state file. `fields` is all that it holds; `written` the file's time of change in nanoseconds."""
 
     review_id: str
     mode: str
@@ -76,7 +76,7 @@ def interpret(review_id: str, fields: Mapping[str, str], written: int = 0) -> Lo
 
 
 def _text(value: str) -> str:
-    """A JSON string, or, where somebody has written the text itself, that."""
+    """The text of a JSON string; a value that somebody wrote without quotes is the text itself."""
     if value.startswith('"'):
         try:
             parsed = parse_json(value)
@@ -142,8 +142,8 @@ def swap(
 ) -> bool:
     """Compare and swap, under the lock: change the state if all that was seen of it still holds.
 
-    `before` makes what the new state speaks of; if that fails there is no new state. False, and nothing is done, if
-    somebody was faster. StoreError if it cannot be done.
+    `before` makes the files that the new state relies on; if that fails there is no new state. False, and nothing is
+    done, if somebody was faster. StoreError if it cannot be done.
     """
     path = path_of(directory, review_id)
     with Lock(directory) as lock:

@@ -1,4 +1,4 @@
-"""What Codex is asked, and what the agent is told: Markdown, made of values. Reads and writes nothing."""
+"""Codex's prompts and the agent's instructions: Markdown, made of values. Reads and writes nothing."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ _POLICY = "policy:\n  allow_implicit_invocation: false\n"
 
 
 def commands(prompts: str, root: str, *, with_prompts: bool) -> dict[str, str]:
-    """What belongs into Codex's folder: relative paths and their text. `root` is where the plugin's files are."""
-    found: dict[str, str] = {}
+    """What belongs in Codex's folder: relative paths and their text. `root` is where the plugin's files are."""
+    files: dict[str, str] = {}
     for file in sorted(os.listdir(prompts)) if os.path.isdir(prompts) else ():
         name, extension = os.path.splitext(file)
         if extension != ".md":
@@ -33,11 +33,11 @@ def commands(prompts: str, root: str, *, with_prompts: bool) -> dict[str, str]:
         with open(os.path.join(prompts, file), encoding="utf-8") as source:
             text = source.read().replace("${TASKIE_ROOT}", root)
         if with_prompts:
-            found[os.path.join("prompts", file)] = text
+            files[os.path.join("prompts", file)] = text
         skill = os.path.join("skills", name)
-        found[os.path.join(skill, "SKILL.md")] = _skill(name, text)
-        found[os.path.join(skill, "agents", "openai.yaml")] = _POLICY
-    return found
+        files[os.path.join(skill, "SKILL.md")] = _skill(name, text)
+        files[os.path.join(skill, "agents", "openai.yaml")] = _POLICY
+    return files
 
 
 def _skill(name: str, prompt: str) -> str:
@@ -64,23 +64,23 @@ def is_ours(data: bytes) -> bool:
 
 
 def install(folder: str, *, with_prompts: bool) -> None:
-    """Write the commands into Codex's folder, replace older ones of ours, remove those that are no more."""
+    """Write the commands into Codex's folder, replace older ones of ours, remove those that no longer exist."""
     root = os.path.abspath(project.plugin_root())
     wanted = commands(os.path.join(root, "codex", "prompts"), root, with_prompts=with_prompts)
     kept, written = [], 0
     for relative, text in wanted.items():
         path = os.path.join(folder, relative)
         data = stamped(path, text)
-        found = _found(path)
-        if found is not None and found != text.encode("utf-8") and not is_ours(found):
+        present = _content(path)
+        if present is not None and present != text.encode("utf-8") and not is_ours(present):
             kept.append(path)
-        elif found != data:
+        elif present != data:
             _write(path, data)
             written += 1
     _remove(folder, keep=set(wanted))
     names = [path.split(os.sep)[1] for path in wanted if path.endswith("SKILL.md")]
     if names:
-        done = "Installed" if written else "Already there:"
+        done = "Installed" if written else "Already installed:"
         example = "taskie-new-plan" if "taskie-new-plan" in names else names[0]
         skills = shown(os.path.join(folder, "skills"), 4096)
         print(f"{done} {len(names)} commands in {skills}: type ${example} and the like.")
@@ -101,12 +101,12 @@ def _write(path: str, data: bytes) -> None:
         os.makedirs(folder, exist_ok=True)
         replace(path, data)
     except (OSError, StoreError) as error:
-        why = f"cannot be made ({error.strerror})" if isinstance(error, OSError) else str(error)
-        raise CommandError(f"{shown(folder, 4096)}: {why}. The hook is installed; mend that, run this again.") from None
+        why = f"cannot be created ({error.strerror})" if isinstance(error, OSError) else str(error)
+        raise CommandError(f"{shown(folder, 4096)}: {why}. The hook is installed; fix that, run this again.") from None
 
 
-def _found(path: str) -> bytes | None:
-    """What is there; for something that we cannot read, and so never wrote, bytes that are not ours."""
+def _content(path: str) -> bytes | None:
+    """What the path holds; b"" for what we cannot read, which is not ours, and None for nothing."""
     try:
         return read_regular(path)
     except StoreError:
@@ -118,7 +118,7 @@ def _remove(folder: str, keep: set[str]) -> int:
     removed = 0
     for relative in _candidates(folder):
         path = os.path.join(folder, relative)
-        if relative in keep or not is_ours(_found(path) or b""):
+        if relative in keep or not is_ours(_content(path) or b""):
             continue
         try:
             os.unlink(path)
@@ -131,22 +131,22 @@ def _remove(folder: str, keep: set[str]) -> int:
 
 
 def _candidates(folder: str) -> list[str]:
-    found = [os.path.join("prompts", name) for name in _names(os.path.join(folder, "prompts"))]
+    candidates = [os.path.join("prompts", name) for name in _names(os.path.join(folder, "prompts"))]
     for name in _names(os.path.join(folder, "skills")):
         # The deeper file first, so that the folder is empty after the second.
         skill = os.path.join("skills", name)
-        found += [os.path.join(skill, "agents", "openai.yaml"), os.path.join(skill, "SKILL.md")]
-    return found
+        candidates += [os.path.join(skill, "agents", "openai.yaml"), os.path.join(skill, "SKILL.md")]
+    return candidates
 
 
 def _parents(relative: str) -> list[str]:
     """The folders of one skill, the inner one first; `prompts` and `skills` themselves may be somebody else's."""
     parent = os.path.dirname(relative)
-    found = []
+    folders = []
     while os.path.dirname(parent):
-        found.append(parent)
+        folders.append(parent)
         parent = os.path.dirname(parent)
-    return found
+    return folders
 
 
 def _names(folder: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`taskie doctor`: what stands in the hook's way here, each with its remedy. Judges facts; gathers none."""
+"""`taskie doctor`: what keeps the hook from working here, each with its remedy. Judges facts, gathers none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLOURS: dict[Level, str] = {"ok": "\033[32m", "warning": "\033[33m", "error": 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. An error: the hook cannot work until it is mended."""
+    """One thing that was checked. An error: the hook cannot work until it is fixed."""
 
     level: Level
     about: str
@@ -48,7 +48,7 @@ def main(*, as_json: bool) -> int:
             print(f"{_coloured(finding.level)}  {finding.about:<8}  {shown(finding.text, 999)}")
             if finding.remedy:
                 print(f"{'':19}-> {shown(finding.remedy, 999)}")
-        print(f"The hook cannot work here: {len(failed)} to mend." if failed else "The hook can work here.")
+        print(f"The hook cannot work here. Errors to fix: {len(failed)}." if failed else "The hook can work here.")
     return 1 if failed else 0
 
 
@@ -83,12 +83,12 @@ def _hook(facts: Facts) -> Iterator[Finding]:
         yield Finding("ok", "hook", f"{hook.path} answers, on Python {hook.python_version} ({hook.python})")
     if facts.env.get("TASKIE_HOOK_SKIP"):
         text = "TASKIE_HOOK_SKIP is set: the hook lets every stop pass"
-        yield Finding("error", "hook", text, "unset TASKIE_HOOK_SKIP, and start the client from such a shell")
+        yield Finding("error", "hook", text, "unset TASKIE_HOOK_SKIP, then start the client from that shell")
 
 
 def _installation(facts: Facts) -> Iterator[Finding]:
     plugin = _plugin(facts)
-    installed = [(source, handler) for source in facts.sources for handler in settings.handlers(source.says)]
+    installed = [(source, handler) for source in facts.sources for handler in settings.handlers(source.settings)]
     claude = [(source, handler) for source, handler in installed if source.kind != "codex"]
     for source in facts.sources:
         if source.problem:
@@ -99,8 +99,8 @@ def _installation(facts: Facts) -> Iterator[Finding]:
     for source, handler in installed:
         yield from _entry(source, handler, "warning" if works else "error")
     for source in facts.sources:
-        missing = [event for event in settings.SWITCHES if not settings.handlers(source.says, event)]
-        if missing and source.kind != "codex" and settings.handlers(source.says):
+        missing = [event for event in settings.SWITCHES if not settings.handlers(source.settings, event)]
+        if missing and source.kind != "codex" and settings.handlers(source.settings):
             text = f"{source.path} has the hook for Stop, but not for {' or '.join(missing)}"
             yield Finding("warning", "settings", text, f"taskie install {_scope(source)}")
     scripts = {settings.script_of(handler) for _, handler in claude}
@@ -139,21 +139,21 @@ def _scope(source: Source) -> str:
 
 
 def _plugin(facts: Facts) -> tuple[str, Source] | None:
-    found = None
+    enabled = None
     for source in facts.sources:
-        says = settings.enabled_plugin(source.says)
-        if says:
-            found = (says[0], source) if says[1] else None
-    return found
+        switch = settings.enabled_plugin(source.settings)
+        if switch:
+            enabled = (switch[0], source) if switch[1] else None
+    return enabled
 
 
 def _disabled(facts: Facts) -> Iterator[Finding]:
-    saying = [source for source in facts.sources if source.kind != "codex" and "disableAllHooks" in source.says]
-    if saying and saying[-1].says["disableAllHooks"] is True:
-        text = f"disableAllHooks is true in {saying[-1].path}: no hook runs at all"
+    setting = [source for source in facts.sources if source.kind != "codex" and "disableAllHooks" in source.settings]
+    if setting and setting[-1].settings["disableAllHooks"] is True:
+        text = f"disableAllHooks is true in {setting[-1].path}: no hook runs at all"
         yield Finding("error", "settings", text, "remove it, or set it to false")
     for source in facts.sources:
-        if source.kind == "managed" and source.says.get("allowManagedHooksOnly") is True:
+        if source.kind == "managed" and source.settings.get("allowManagedHooksOnly") is True:
             text = f"allowManagedHooksOnly is true in {source.path}: only hooks of your organisation run"
             yield Finding("error", "settings", text, "ask those who manage this machine to add Taskie's hook")
 
@@ -166,7 +166,7 @@ def _client(facts: Facts) -> Iterator[Finding]:
         yield Finding("error", "client", f"{name}, which reviews, is not on PATH", remedy)
     elif client.problem:
         yield Finding(
-            "error", "client", f"`{client.path} --version` {client.problem}", "mend the client's installation"
+            "error", "client", f"`{client.path} --version` {client.problem}", "repair the client's installation"
         )
     elif client.version is None:
         yield Finding("ok", "client", f"{client.path} reviews; its version is not known")
@@ -193,16 +193,16 @@ def _permissions(facts: Facts) -> Iterator[Finding]:
 def _timeouts(facts: Facts) -> Iterator[Finding]:
     review = facts.config.review_timeout
     if review > BUDGET:
-        text = f"review.timeout is {review:g} s, but the hook ends after {BUDGET:g} s whatever it is"
+        text = f"review.timeout is {review:g} s, but the hook ends after {BUDGET:g} s in any case"
         yield Finding("warning", "timeout", text, f"set review.timeout to {BUDGET:g} or less")
     needed = min(review, BUDGET) + MARGIN
-    named = [(s.path, h.get("timeout", DEFAULT_TIMEOUT)) for s in facts.sources for h in settings.handlers(s.says)]
+    named = [(s.path, h.get("timeout", DEFAULT_TIMEOUT)) for s in facts.sources for h in settings.handlers(s.settings)]
     plugin = _plugin(facts)
     if plugin:
         named.append((f"the plugin {plugin[0]}", facts.plugin_timeout or DEFAULT_TIMEOUT))
     for where, timeout in named:
         if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-            text = f"the hook's timeout in {where} is no number: {shown(json.dumps(timeout))}"
+            text = f"the hook's timeout in {where} is not a number: {shown(json.dumps(timeout))}"
             yield Finding("warning", "timeout", text, "taskie install")
         elif timeout < needed:
             text = f"the client ends the hook after {timeout:g} s ({where}), a review may take {review:g} s: it is lost"

@@ -8,12 +8,12 @@ from typing import Callable, Literal, Optional
 
 from taskie.errors import CommandError
 from taskie.protocol import shown
-from taskie.setup.places import BACKUP
+from taskie.setup.paths import BACKUP
 from taskie.setup.settings import Uneditable
 from taskie.store import Lock, StoreError, read_regular, replace
 
 PATIENCE = 5.0
-AGAIN = "Nothing was changed. Mend that, then run this again."
+AGAIN = "Nothing was changed. Fix that, then run this again."
 Change = Callable[[Optional[str], Optional[str]], Optional[str]]
 Edit = Literal["none", "written", "backed up"]
 
@@ -84,7 +84,7 @@ def _make_folder(folder: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"the folder cannot be made ({error.strerror})") from None
+        raise StoreError(f"the folder cannot be created ({error.strerror})") from None
 
 
 def _back_up(path: str, real: str, text: str) -> None:

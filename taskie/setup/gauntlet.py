@@ -6,7 +6,7 @@ import os
 
 from taskie.errors import CommandError
 from taskie.gauntlet import MARKER
-from taskie.setup import install, places
+from taskie.setup import install, paths
 from taskie.store import StoreError, read_regular, replace
 
 LOGS = "gauntlet_logs"
@@ -39,7 +39,7 @@ GUESSES = (
 
 
 def init() -> int:
-    root = places.root(os.getcwd())
+    root = paths.root(os.getcwd())
     name, command = _guess(root)
     made = [
         _write(root, MARKER, CONFIG.format(check=name)),
@@ -66,7 +66,7 @@ def _write(root: str, name: str, text: str) -> str:
         if _mentions(root, name):
             return _put(path, name, text)
         return f"{name} is not needed."
-    return f"{name} is there already." if os.path.lexists(path) else _put(path, name, text)
+    return f"{name} already exists." if os.path.lexists(path) else _put(path, name, text)
 
 
 def _mentions(root: str, name: str) -> bool:
@@ -92,7 +92,7 @@ def _ignore(root: str) -> str:
         before = (read_regular(os.path.realpath(path)) or b"").decode("utf-8", "surrogateescape")
         lines = {line.strip().strip("/") for line in before.splitlines()}
         if LOGS in lines:
-            return ".gitignore has the log directory already."
+            return ".gitignore already has the log directory."
         gap = "" if not before or before.endswith("\n") else "\n"
         replace(os.path.realpath(path), f"{before}{gap}{LOGS}/\n".encode("utf-8", "surrogateescape"))
     except StoreError as error:

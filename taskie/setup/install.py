@@ -11,7 +11,7 @@ from typing import Any
 from taskie import project
 from taskie.errors import CommandError
 from taskie.protocol import shown
-from taskie.setup import codex, editing, places, settings
+from taskie.setup import codex, editing, paths, settings
 from taskie.store import StoreError
 
 EVENTS = {"claude": tuple(settings.SWITCHES), "codex": ("Stop",)}  # Codex edits with a tool of its own
@@ -19,7 +19,7 @@ EVENTS = {"claude": tuple(settings.SWITCHES), "codex": ("Stop",)}  # Codex edits
 
 def hooks(client: str) -> dict[str, dict[str, Any]]:
     """The groups that `hooks/hooks.json` has for the plugin, with the script's own path in place of the plugin's."""
-    script = places.script()
+    script = paths.script()
     manifest = os.path.join(os.path.dirname(script), "hooks.json")
     try:
         script.encode("utf-8")
@@ -27,7 +27,7 @@ def hooks(client: str) -> dict[str, dict[str, Any]]:
             plugin = {event: groups[0] for event, groups in json.load(file)["hooks"].items()}
         handlers = {event: dict(plugin[event]["hooks"][0]) for event in EVENTS[client]}
     except UnicodeEncodeError:
-        raise CommandError(f"Taskie lies in {shown(script, 999)}, a path that no settings file can name.") from None
+        raise CommandError(f"Taskie is in {shown(script, 999)}, a path that a settings file cannot hold.") from None
     except (OSError, ValueError, LookupError) as error:
         raise CommandError(f"{manifest} cannot be read ({error}). Install Taskie again.") from None
     if not os.access(script, os.X_OK) or not os.path.isfile(script):
@@ -41,13 +41,13 @@ def install(client: str, scope: str | None, *, force: bool) -> int:
     """Put our hooks into the client's settings, once."""
     cwd, env = project.here(), os.environ
     scope = scope or default_scope(client)
-    path = places.settings_file(client, scope, cwd, env)
+    path = paths.settings_file(client, scope, cwd, env)
     groups = hooks(client)
     plugin = _plugin(scope, cwd, env) if client == "claude" and not force else None
     if plugin:
         print(
-            f"Nothing to do: the plugin {shown(plugin[0])} is enabled in {_name(plugin[1])} and brings the hook; "
-            "installed here too, it would run twice at every stop. --force installs it all the same."
+            f"Nothing to do: the plugin {shown(plugin[0])} is enabled in {_name(plugin[1])} and provides the hook; "
+            "installed here too, it would run twice at every stop. --force installs it anyway."
         )
         return 0
     done = editing.edit(path, lambda text, _: settings.install(text or "", groups), _has_ours)
@@ -56,14 +56,12 @@ def install(client: str, scope: str | None, *, force: bool) -> int:
     else:
         print(f"Installed Taskie's hook for {' and '.join(groups)} in {_name(path)}.")
     if done == "backed up":
-        print(f"The file as it was before: {_name(path + places.BACKUP)}")
+        print(f"The file as it was before: {_name(path + paths.BACKUP)}")
     if client == "codex":
         codex.install(os.path.dirname(path), with_prompts=scope == "user")
         print("Codex skips a hook until you trust it: start `codex`, open /hooks and trust Taskie's.")
     elif scope == "project":
-        print(
-            f"It runs in every session of `claude` that is started in {_name(places.root(cwd))} itself, not below it."
-        )
+        print(f"It runs in every session of `claude` that is started in {_name(paths.root(cwd))} itself, not below it.")
     if done != "none":
         print("`taskie doctor` checks whether it can work.")
     return 0
@@ -72,7 +70,7 @@ def install(client: str, scope: str | None, *, force: bool) -> int:
 def uninstall(client: str, scope: str | None) -> int:
     """Take out what is ours and leave everything else as it is."""
     scope = scope or default_scope(client)
-    path = places.settings_file(client, scope, project.here(), os.environ)
+    path = paths.settings_file(client, scope, project.here(), os.environ)
     if editing.edit(path, _removed, _has_ours) == "none":
         print(f"Taskie's hook is not in {_name(path)}; nothing was changed.")
     else:
@@ -101,7 +99,7 @@ def _name(path: str) -> str:
 
 
 def default_scope(client: str) -> str:
-    """Codex's commands can only be the user's, so its hook is by default too."""
+    """Codex's commands belong to the user, so by default its hook does too."""
     return "user" if client == "codex" else "project"
 
 
@@ -118,15 +116,15 @@ def _has_ours(text: str) -> bool:
 
 def _plugin(scope: str, cwd: str, env: Mapping[str, str]) -> tuple[str, str] | None:
     """The plugin's name and the file that enables it, if it would run wherever the hook that is asked for runs."""
-    user = places.settings_file("claude", "user", cwd, env)
-    shared = places.settings_file("claude", "project", cwd, env)
+    user = paths.settings_file("claude", "user", cwd, env)
+    shared = paths.settings_file("claude", "project", cwd, env)
     local = os.path.join(os.path.dirname(shared), "settings.local.json")
-    found = None
+    enabled = None
     for path in (user,) if scope == "user" else (user, shared, local):
         try:
-            says = settings.enabled_plugin(settings.load(editing.read(path) or ""))
+            switch = settings.enabled_plugin(settings.load(editing.read(path) or ""))
         except (StoreError, settings.Uneditable):
             continue  # not ours to judge: the file that is edited gets its own check
-        if says:
-            found = (says[0], path) if says[1] else None
-    return found
+        if switch:
+            enabled = (switch[0], path) if switch[1] else None
+    return enabled

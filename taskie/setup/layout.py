@@ -1,4 +1,4 @@
-"""JSON as text: where each part of a container lies, and how to add or cut one. Knows no setting's meaning.
+"""JSON as text: where each part of a container is, and how to add or cut one. Knows no setting's meaning.
 
 Parsing and printing again would lose the layout, the order and the spelling of what belongs to the user.
 Every function takes the text of a valid document and the offset of a container's opening bracket in it.
@@ -33,7 +33,7 @@ def after_blank(text: str, at: int) -> int:
 def children(text: str, at: int) -> list[Child]:
     """What the container at this offset holds, in order."""
     closing = "}" if text[at] == "{" else "]"
-    found = []
+    parts = []
     at = after_blank(text, at + 1)
     while text[at] != closing:
         start, key = at, None
@@ -42,11 +42,11 @@ def children(text: str, at: int) -> list[Child]:
             at = after_blank(text, after_blank(text, at) + 1)
         value = at
         at = _DECODER.raw_decode(text, at)[1]
-        found.append(Child(key, start, value, at))
+        parts.append(Child(key, start, value, at))
         at = after_blank(text, at)
         if text[at] == ",":
             at = after_blank(text, at + 1)
-    return found
+    return parts
 
 
 def member(text: str, at: int, key: str) -> Child | None:
@@ -65,16 +65,16 @@ def position(text: str, at: int) -> str:
 
 def append(text: str, at: int, key: str | None, value: Any) -> str:
     """The text with one more child at the container's end, laid out like its neighbours."""
-    found = children(text, at)
+    parts = children(text, at)
     newline = "\r\n" if "\r\n" in text else "\n"
-    if found:
-        last = found[-1]
+    if parts:
+        last = parts[-1]
         gap = _blank_before(text, last.start)
         if "\n" in gap:
             base = gap.rpartition("\n")[2]
             piece = f",{newline}{base}{_rendered(text, key, value, newline + base)}"
         else:
-            piece = f",{gap if len(found) > 1 else ' '}{_rendered(text, key, value, None)}"
+            piece = f",{gap if len(parts) > 1 else ' '}{_rendered(text, key, value, None)}"
         return text[: last.end] + piece + text[last.end :]
     closing = after_blank(text, at + 1)
     if _is_one_line(text):
@@ -86,12 +86,12 @@ def append(text: str, at: int, key: str | None, value: Any) -> str:
 
 def cut(text: str, at: int, which: Child) -> str:
     """The text without this child of the container, nor the comma and the blanks that went with it."""
-    found = children(text, at)
-    number = found.index(which)
+    parts = children(text, at)
+    number = parts.index(which)
     if number:
-        return text[: found[number - 1].end] + text[which.end :]
-    if len(found) > 1:
-        return text[: which.start] + text[found[1].start :]
+        return text[: parts[number - 1].end] + text[which.end :]
+    if len(parts) > 1:
+        return text[: which.start] + text[parts[1].start :]
     return text[: at + 1] + text[after_blank(text, which.end) :]
 
 

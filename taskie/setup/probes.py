@@ -18,22 +18,22 @@ from typing import Any
 
 from taskie import config, programs
 from taskie.protocol import shown
-from taskie.setup import editing, places, settings
+from taskie.setup import editing, paths, settings
 from taskie.store import StoreError
 
 SECONDS = 20.0
-# In the place of our own: stop-hook.sh starts it with the interpreter that it chooses.
-_TELL = "import sys; sys.stdout.write('%s\\n%d.%d.%d\\n' % ((sys.executable,) + tuple(sys.version_info[:3])))"
+# Stands in for stop_hook.py, which stop-hook.sh starts with the interpreter that it chooses.
+_REPORT = "import sys; sys.stdout.write('%s\\n%d.%d.%d\\n' % ((sys.executable,) + tuple(sys.version_info[:3])))"
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 
 @dataclass(frozen=True)
 class Source:
-    """One settings file: `says` is what is in it, `problem` why it cannot be read; neither if there is none."""
+    """One settings file: its `settings`, or the `problem` that makes it unreadable; neither if there is no file."""
 
     kind: str
     path: str
-    says: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     problem: str | None = None
 
 
@@ -75,8 +75,8 @@ class Facts:
 
 def look(cwd: str, env: Mapping[str, str]) -> Facts:
     """The facts of this machine and this project."""
-    root = places.root(cwd)
-    found = config.load(root, env)
+    root = paths.root(cwd)
+    loaded = config.load(root, env)
     return Facts(
         python=f"{platform.python_version()} ({sys.executable})",
         cwd=os.path.realpath(cwd),
@@ -84,8 +84,8 @@ def look(cwd: str, env: Mapping[str, str]) -> Facts:
         sources=[_source(kind, path) for kind, path in _files(cwd, env)],
         hook=_hook(env),
         plugin_timeout=_plugin_timeout(),
-        client=_client(found.review_command, env),
-        config=found,
+        client=_client(loaded.review_command, env),
+        config=loaded,
         is_root=os.geteuid() == 0,
         env=env,
     )
@@ -100,14 +100,14 @@ def runnable(path: str) -> str | None:
 
 def _files(cwd: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
     """In the client's order: what comes later wins."""
-    project = places.settings_file("claude", "project", cwd, env)
-    user = places.settings_file("claude", "user", cwd, env)
-    found = [("user", user)]
+    project = paths.settings_file("claude", "project", cwd, env)
+    user = paths.settings_file("claude", "user", cwd, env)
+    files = [("user", user)]
     if os.path.realpath(project) != os.path.realpath(user):
-        found.append(("project", project))
-    found.append(("local", os.path.join(os.path.dirname(project), "settings.local.json")))
-    found.append(("managed", places.MANAGED))
-    return found + [("codex", places.settings_file("codex", scope, cwd, env)) for scope in ("user", "project")]
+        files.append(("project", project))
+    files.append(("local", os.path.join(os.path.dirname(project), "settings.local.json")))
+    files.append(("managed", paths.MANAGED))
+    return files + [("codex", paths.settings_file("codex", scope, cwd, env)) for scope in ("user", "project")]
 
 
 def _source(kind: str, path: str) -> Source:
@@ -121,40 +121,40 @@ def _source(kind: str, path: str) -> Source:
 
 def _plugin_timeout() -> object:
     try:
-        with open(os.path.join(os.path.dirname(places.script()), "hooks.json"), encoding="utf-8") as file:
+        with open(os.path.join(os.path.dirname(paths.script()), "hooks.json"), encoding="utf-8") as file:
             return json.load(file)["hooks"]["Stop"][0]["hooks"][0].get("timeout")
     except (OSError, ValueError, LookupError, AttributeError):
         return None
 
 
 def _hook(env: Mapping[str, str]) -> Hook:
-    script = places.script()
+    script = paths.script()
     problem = runnable(script)
     if problem:
         return Hook(script, problem)
     clean = {k: v for k, v in env.items() if k not in ("TASKIE_HOOK_SKIP", "CLAUDE_PROJECT_DIR")}
     with tempfile.TemporaryDirectory() as folder:
-        # A repository of its own: whatever lies above the temporary directory is no part of this.
+        # A repository of its own: whatever is above the temporary directory does not count.
         os.mkdir(os.path.join(folder, ".git"))
         copy = os.path.join(folder, "stop-hook.sh")
         with open(script, "rb") as source, open(copy, "wb") as target:
             target.write(source.read())
         with open(os.path.join(folder, "stop_hook.py"), "w", encoding="utf-8") as file:
-            file.write(_TELL)
-        told = _run(["/bin/sh", copy, settings.SWITCHES["Stop"]], folder, clean)
-        lines = told.splitlines() if told and not told.startswith("{") else []
+            file.write(_REPORT)
+        output = _run(["/bin/sh", copy, settings.SWITCHES["Stop"]], folder, clean)
+        lines = output.splitlines() if output and not output.startswith("{") else []
         python, version = (lines[0], lines[1]) if len(lines) == 2 else (None, None)
         return Hook(script, _answer(_run([script, settings.SWITCHES["Stop"]], folder, clean)), python, version)
 
 
-def _answer(said: str | None) -> str | None:
+def _answer(output: str | None) -> str | None:
     """What is wrong with the hook's answer to a stop in an empty project."""
-    if said is None:
+    if output is None:
         return f"did not end within {SECONDS:g} seconds, or could not be started"
     try:
-        answer = json.loads(said)
+        answer = json.loads(output)
     except ValueError:
-        return f"answers {shown(said.strip())!r}, which is not JSON"
+        return f"answers {shown(output.strip())!r}, which is not JSON"
     if answer == {"suppressOutput": True}:
         return None
     return f"answers: {shown(str(answer.get('systemMessage', answer) if isinstance(answer, dict) else answer), 300)}"
@@ -181,8 +181,8 @@ def _client(command: Sequence[str], env: Mapping[str, str]) -> Client:
         asked = programs.Command("agent", argv, folder, env, out.fileno(), err.fileno(), seconds=SECONDS)
         ended = programs.run(asked)
         out.seek(0)
-        said = out.read(1000).decode("utf-8", "replace").strip()
+        output = out.read(1000).decode("utf-8", "replace").strip()
     if ended.problem or ended.exit_code:
         return Client(name, path, problem=ended.problem or f"exited with code {ended.exit_code}")
-    version = _VERSION.search(said)
+    version = _VERSION.search(output)
     return Client(name, path, version[0] if version else None)

@@ -26,7 +26,7 @@ _BOM = "\ufeff"  # the client reads past it, so it may be there, and stays
 
 
 class Uneditable(ValueError):
-    """The text is nothing we can edit; the message says where and why."""
+    """The text is not one that we can edit; the message says where and why."""
 
 
 @dataclass(frozen=True)
@@ -52,20 +52,20 @@ def script_of(handler: object, event: str = "Stop") -> str | None:
 
 
 def load(text: str) -> dict[str, Any]:
-    """The settings in the text. Uneditable if it is no JSON object."""
+    """The settings in the text. Uneditable if it is not a JSON object."""
     text = text[1:] if text.startswith(_BOM) else text
     if not text.strip():
         return {}
     try:
-        found = parse_json(text)
+        loaded = parse_json(text)
     except json.JSONDecodeError as error:
         raise Uneditable(f"is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
     except ValueError as error:
         raise Uneditable(f"is not valid JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(loaded, dict):
         where = layout.position(text, layout.after_blank(text, 0))
         raise Uneditable(f"is not valid as settings: it must be a JSON object, at {where}")
-    return found
+    return loaded
 
 
 def handlers(settings: Mapping[str, Any], event: str = "Stop") -> list[Mapping[str, Any]]:
@@ -75,31 +75,31 @@ def handlers(settings: Mapping[str, Any], event: str = "Stop") -> list[Mapping[s
 
 def ours(settings: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The groups with which `install` would make what is ours in these settings."""
-    found: dict[str, Mapping[str, Any]] = {}
+    groups: dict[str, Mapping[str, Any]] = {}
     for event in SWITCHES:
         for group, handler in _pairs(settings, event)[:1]:
-            found[event] = {**({"matcher": group["matcher"]} if "matcher" in group else {}), "hooks": [handler]}
-    return found
+            groups[event] = {**({"matcher": group["matcher"]} if "matcher" in group else {}), "hooks": [handler]}
+    return groups
 
 
 def _pairs(settings: Mapping[str, Any], event: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Each of our handlers for an event, with its group."""
-    found = []
+    pairs = []
     hooks = settings.get("hooks")
     groups = hooks.get(event) if isinstance(hooks, Mapping) else None
     for group in groups if isinstance(groups, list) else ():
         inside = group.get("hooks") if isinstance(group, Mapping) else None
-        found += [(group, each) for each in inside if script_of(each, event)] if isinstance(inside, list) else []
-    return found
+        pairs += [(group, each) for each in inside if script_of(each, event)] if isinstance(inside, list) else []
+    return pairs
 
 
 def enabled_plugin(settings: Mapping[str, Any]) -> tuple[str, bool] | None:
-    """Taskie's name among the plugins that these settings switch on or off, and which of both."""
+    """Taskie's name among the plugins that these settings switch on or off, and whether it is on."""
     plugins = settings.get("enabledPlugins")
     if not isinstance(plugins, Mapping):
         return None
-    found = [(name, value is not False) for name, value in plugins.items() if name.startswith(PLUGIN)]
-    return next((each for each in found if each[1]), found[0] if found else None)
+    switches = [(name, value is not False) for name, value in plugins.items() if name.startswith(PLUGIN)]
+    return next((each for each in switches if each[1]), switches[0] if switches else None)
 
 
 def install(text: str, groups: Groups) -> str:
@@ -109,9 +109,9 @@ def install(text: str, groups: Groups) -> str:
     if not text.strip():
         return f"{bom}{fresh(groups)}"
     for event, group in groups.items():
-        while len(found := _entries(text, event)) > 1:
-            text = _without(text, found[-1])
-        text = _updated(text, found[0].handler, group["hooks"][0]) if found else _added(text, event, group)
+        while len(entries := _entries(text, event)) > 1:
+            text = _without(text, entries[-1])
+        text = _updated(text, entries[0].handler, group["hooks"][0]) if entries else _added(text, event, group)
     return bom + text
 
 
@@ -120,8 +120,8 @@ def uninstall(text: str) -> str:
     load(text)
     bom, text = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
     for event in SWITCHES:
-        while text.strip() and (found := _entries(text, event)):
-            text = _without(text, found[-1])
+        while text.strip() and (entries := _entries(text, event)):
+            text = _without(text, entries[-1])
     return bom + text
 
 
@@ -143,12 +143,12 @@ def _added(text: str, event: str, group: Mapping[str, Any]) -> str:
     return layout.append(text, groups.value, None, group)
 
 
-def _updated(text: str, found: Child, handler: Mapping[str, Any]) -> str:
-    present = layout.value_of(text, found)
+def _updated(text: str, child: Child, handler: Mapping[str, Any]) -> str:
+    present = layout.value_of(text, child)
     changes = {k: v for k, v in handler.items() if k not in present or json.dumps(present[k]) != json.dumps(v)}
     if not changes:
         return text
-    return text[: found.value] + edit_object(text[found.value : found.end], changes) + text[found.end :]
+    return text[: child.value] + edit_object(text[child.value : child.end], changes) + text[child.end :]
 
 
 def _without(text: str, entry: _Entry) -> str:
@@ -171,19 +171,19 @@ def _entries(text: str, event: str) -> list[_Entry]:
         return []
     name = f"hooks.{event}"
     _expect(text, groups, "[", name)
-    found = []
+    entries = []
     for number, group in enumerate(layout.children(text, groups.value)):
         _expect(text, group, "{", f"{name}[{number}]")
         inside = layout.member(text, group.value, "hooks")
         if inside is None:
             raise Uneditable(f"{name}[{number}] has no list of hooks, at {layout.position(text, group.value)}")
         _expect(text, inside, "[", f"{name}[{number}].hooks")
-        for place, handler in enumerate(layout.children(text, inside.value)):
-            _expect(text, handler, "{", f"{name}[{number}].hooks[{place}]")
+        for position, handler in enumerate(layout.children(text, inside.value)):
+            _expect(text, handler, "{", f"{name}[{number}].hooks[{position}]")
             if script_of(layout.value_of(text, handler), event):
                 around = ((inside.value, handler), (groups.value, group), (hooks.value, groups), (root, hooks))
-                found.append(_Entry(handler, around))
-    return found
+                entries.append(_Entry(handler, around))
+    return entries
 
 
 def _expect(text: str, child: Child, bracket: str, name: str) -> None:

@@ -1,4 +1,4 @@
-"""`advance`: its answer, what is no event, the changed files, a task's fields along the way."""
+"""`advance`: its answer, invalid events, the changed files, a task's fields along the way."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class TestWhatIsNoEvent:
         autopilot.begin("first")
         self.force(autopilot, step)
         said = autopilot.fails("advance", json.dumps({"step": step, "result": result}))
-        assert f"the result of {step} is one of" in said
+        assert f"the result of {step} must be one of" in said
 
     @staticmethod
     def force(autopilot: Autopilot, step: str) -> None:
@@ -185,7 +185,7 @@ class TestFilesChanged:
 
     def test_a_neighbour_of_the_roots_name_is_outside(self, autopilot: Autopilot) -> None:
         autopilot.begin("first")
-        assert "is outside of" in autopilot.refused("coder", files_changed=[f"../{autopilot.root.name}2/a.py"])
+        assert "is outside" in autopilot.refused("coder", files_changed=[f"../{autopilot.root.name}2/a.py"])
 
     def test_a_link_to_a_directory_is_a_file(self, autopilot: Autopilot) -> None:
         autopilot.begin("first")

@@ -20,7 +20,7 @@ MALFORMED = {
     "no plan_exists": "{}",
     "plan_exists is a number": '{"plan_exists": 1}',
     "tasks": '{"plan_exists": true, "tasks": {}}',
-    "a task is no object": '{"plan_exists": true, "tasks": [1]}',
+    "a task is not an object": '{"plan_exists": true, "tasks": [1]}',
     "a task's name is a number": '{"plan_exists": true, "tasks": [{"id": 1, "name": 2}]}',
     "no id": '{"plan_exists": true, "tasks": [{}]}',
     "two of an id": '{"plan_exists": true, "tasks": [{"id": 1}, {"id": "1"}]}',
@@ -39,7 +39,7 @@ MALFORMED = {
     "log of numbers": '{"plan_exists": true, "tasks": [{"id": 1}], "log": [1]}',
     "loop": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": 1}',
     "then": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"then": "x"}}',
-    "then is no step of the flow": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"then": "phase_3"}}',
+    "then is not a step of the flow": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"then": "phase_3"}}',
     "resume": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"resume": "x"}}',
     "moves": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"moves": "1"}}',
     "commits": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"commits": 1}}',
@@ -48,8 +48,8 @@ MALFORMED = {
     "base": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"base": "--all"}}',
     "spec_id": '{"plan_exists": true, "tasks": [{"id": 1}], "spec_id": 1}',
     "spec_path": '{"plan_exists": true, "tasks": [{"id": 1}], "spec_path": 1}',
-    "spec_path is no path": '{"plan_exists": true, "tasks": [{"id": 1}], "spec_path": "\\ud800"}',
-    "files_changed is no path": '{"plan_exists": true, "tasks": [{"id": 1}], "files_changed": ["\\ud800"]}',
+    "spec_path is not a path": '{"plan_exists": true, "tasks": [{"id": 1}], "spec_path": "\\ud800"}',
+    "files_changed is not a path": '{"plan_exists": true, "tasks": [{"id": 1}], "files_changed": ["\\ud800"]}',
     "a commit": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"commits": [["a"]]}}',
     "regression": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"regression": {"test_file": "a"}}}',
 }
@@ -65,7 +65,7 @@ def test_a_malformed_state_is_explained_and_left_alone(autopilot: Autopilot, con
 
 
 @pytest.mark.parametrize("kind", ["fifo", "link", "directory"])
-def test_a_state_that_is_no_file(autopilot: Autopilot, tmp_path: Path, kind: str) -> None:
+def test_a_state_that_is_not_a_file(autopilot: Autopilot, tmp_path: Path, kind: str) -> None:
     if kind == "fifo":
         os.mkfifo(autopilot.path)
     elif kind == "link":
@@ -97,7 +97,7 @@ def test_a_run_of_the_tests_beside_a_malformed_state(autopilot: Autopilot) -> No
     autopilot.path.write_text("{")
     done = autopilot.run("test", "--", "sh", "-c", "exit 3")
     assert done.returncode == 3
-    assert "the result is not remembered: autopilot-state.json is malformed" in done.stderr
+    assert "the result could not be recorded: autopilot-state.json is malformed" in done.stderr
 
 
 def test_a_state_that_would_be_too_large_to_read(autopilot: Autopilot) -> None:

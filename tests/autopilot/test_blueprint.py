@@ -21,7 +21,7 @@ class TestSkip:
     def test_a_project_without_a_blueprint_and_without_the_spec(self, tmp_path: Path) -> None:
         assert blueprint.violations(str(tmp_path), "spec.md") is None
 
-    def test_a_file_is_no_blueprint(self, tmp_path: Path) -> None:
+    def test_a_file_is_not_a_blueprint(self, tmp_path: Path) -> None:
         write(tmp_path, blueprint.DIRECTORY, "")
         assert judged(tmp_path, "nothing") is None
 

@@ -32,7 +32,7 @@ class TestTypes:
             "<!-- money: int -->",
         ],
     )  # fmt: skip
-    def test_what_is_no_rule(self, root: Path, line: str) -> None:
+    def test_not_a_rule(self, root: Path, line: str) -> None:
         rule(root, line)
         assert judged_after_the_reference(root, "money: float") == []
 

@@ -168,7 +168,7 @@ class TestPreChecksAreSeen:
     @pytest.mark.parametrize("result", ["pass", "skip"])
     def test_a_claimed_pass_that_is_none(self, autopilot: Autopilot, result: str) -> None:
         autopilot.begin("first")
-        autopilot.write("src/app.py", "x = 1  # TODO: mend\n")
+        autopilot.write("src/app.py", "x = 1  # TODO: fix\n")
         autopilot.go_to("pre_check_code")
         said = autopilot.refused("pre_check_code", result)
         assert "src/app.py:1: [TODO]" in said

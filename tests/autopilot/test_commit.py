@@ -95,7 +95,7 @@ class TestHooks:
         assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
         assert ready.state["loop"]["commit_failures"] == 0
 
-    def test_one_that_mends_and_fails(self, ready: Autopilot) -> None:
+    def test_one_that_fixes_files_and_fails(self, ready: Autopilot) -> None:
         hook(ready, "pre-commit", "grep -q tidy src/new.py || { echo '# tidy' >> src/new.py; exit 1; }")
         commit(ready)
         assert ready.project.git("show", "HEAD:src/new.py") == "x = 1\n# tidy\n"
@@ -199,7 +199,7 @@ def test_a_lock_that_goes_meanwhile(ready: Autopilot, monkeypatch: pytest.Monkey
 
 
 def test_a_commit_of_somebody_else_in_between(ready: Autopilot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stays: the task's files are staged anew, on top of it."""
+    """It stays: the task's files are staged again, on top of it."""
     stage = committing._stage
 
     def staged(*arguments: Any) -> bool:
@@ -293,9 +293,9 @@ def test_a_second_commit_after_a_verification(ready: Autopilot) -> None:
     first = head(ready)
     ready.advance("verify_smoke", "pass")
     ready.advance("verify_func", "fail")
-    ready.write("src/app.py", "print('mended')\n")
+    ready.write("src/app.py", "print('fixed')\n")
     ready.advance("coder", files_changed=["src/app.py"])
-    assert commit(ready, "fix(app): mend")["next"] == "verify_func"
+    assert commit(ready, "fix(app): correct")["next"] == "verify_func"
     assert committed(ready) == ["M\tsrc/app.py"]
     assert ready.state["loop"]["commits"] == [{"task": 1, "hash": first}, {"task": 1, "hash": head(ready)}]
 
@@ -308,7 +308,7 @@ def test_a_verification_that_no_change_helps_does_not_block(ready: Autopilot) ->
     for _ in range(2):
         assert ready.advance("verify_func", "fail")["next"] == "coder"
         ready.advance("coder", files_changed=[])
-        assert commit(ready, "fix(app): mend")["next"] == "verify_func"
+        assert commit(ready, "fix(app): correct")["next"] == "verify_func"
         assert "nothing to commit" in ready.log[-1]
     assert ready.advance("verify_func", "fail")["next"] == "next_task"
     assert (head(ready), ready.task["commit"], ready.task["verify"]) == (made, made, "warn")
@@ -319,12 +319,12 @@ def test_a_verification_needs_a_new_commit_for_a_change(ready: Autopilot) -> Non
     commit(ready)
     ready.advance("verify_smoke", "pass")
     ready.advance("verify_func", "fail")
-    ready.write("src/app.py", "print('mended')\n")
+    ready.write("src/app.py", "print('fixed')\n")
     ready.advance("coder", files_changed=["src/app.py"])
     assert "make a new one" in ready.refused("commit", "ok", hash=head(ready))
 
 
-def test_a_repository_that_git_will_not_read_is_no_missing_one(ready: Autopilot) -> None:
+def test_a_repository_that_git_will_not_read_is_not_a_missing_one(ready: Autopilot) -> None:
     """Of another user, say: a hash that nobody can look up is not believed, and the reason is git's own."""
     ready.write("src/app.py", "print('changed')\n")
     env = {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}

@@ -124,7 +124,7 @@ class TestExcept:
         text = f"class A:\n    def f(self):\n{inner}\n{handler('except ValueError:')}{handler('except Exception:')}"
         assert found_in(tmp_path, text) == ["a.py:5: [EXCEPT]", "a.py:14: [EXCEPT]"]
 
-    def test_one_text_is_no_handler(self, tmp_path: Path) -> None:
+    def test_one_text_is_not_a_handler(self, tmp_path: Path) -> None:
         assert found_in(tmp_path, "x = '''\ntry:\n    pass\nexcept:\n    pass\n'''\n") == []
 
     @pytest.mark.skipif(sys.version_info < (3, 11), reason="except* is new in Python 3.11")

@@ -111,7 +111,7 @@ class TestScript:
     def test_it_has_a_minute(self) -> None:
         assert pre_check.SCRIPT_SECONDS == 60
 
-    def test_a_directory_of_that_name_is_no_script(self, tmp_path: Path, env: dict[str, str]) -> None:
+    def test_a_directory_of_that_name_is_not_a_script(self, tmp_path: Path, env: dict[str, str]) -> None:
         (tmp_path / "scripts" / "pre-review-check.py").mkdir(parents=True)
         assert pre_check.check(str(tmp_path), [], env) == ([], [])
 
@@ -123,7 +123,7 @@ class TestMain:
         assert pre_check.main(str(tmp_path), ["a.py", "b.py", "c.txt", "missing.py"], {}) == 0
         assert capfd.readouterr() == ("PASS: 2 file(s) checked\n", "")
 
-    def test_a_note_is_no_failure(self, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    def test_a_note_is_not_a_failure(self, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
         (tmp_path / "a.py").write_text("(\n")
         assert pre_check.main(str(tmp_path), ["a.py"], {}) == 0
         assert capfd.readouterr() == ("PASS: 1 file(s) checked\n", f"{note_on('a.py')}\n")

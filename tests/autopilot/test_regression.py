@@ -80,7 +80,7 @@ def test_without_a_name_the_whole_file_is_run(autopilot: Autopilot) -> None:
 
 
 @pytest.mark.parametrize("code", ["def test_bug(:\n", "", "x = 1\n"])
-def test_what_is_no_test_is_red(autopilot: Autopilot, code: str) -> None:
+def test_what_is_not_a_test_is_red(autopilot: Autopilot, code: str) -> None:
     due(autopilot, test_code=code or "\n", test_name=None)
     assert capture(autopilot)["next"] == "pre_check_code"
     assert not (autopilot.root / FILE).exists()

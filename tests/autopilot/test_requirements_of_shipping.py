@@ -32,7 +32,7 @@ def test_4_1_approved_leads_to_code_quality(loop: Autopilot) -> None:
 
 
 @pytest.mark.parametrize("result", ["needs_implementation", "needs_removal"], ids=["4_2", "4_3"])
-def test_4_2_and_3_the_coder_mends_and_it_is_reviewed_again(loop: Autopilot, result: str) -> None:
+def test_4_2_and_3_the_coder_fixes_it_and_it_is_reviewed_again(loop: Autopilot, result: str) -> None:
     loop.go_to("spec_reviewer")
     assert loop.advance("spec_reviewer", result)["next"] == "coder"
     assert loop.advance("coder", files_changed=[])["next"] == "spec_reviewer"
@@ -228,12 +228,12 @@ def test_7_6_functional_checks_that_pass_lead_to_the_next_task(loop: Autopilot) 
 
 
 def test_7_7_functional_failures_lead_to_the_coder_a_commit_and_again(loop: Autopilot) -> None:
-    verification(loop, "", "| AV-F1 | b | - | `grep mended src/app.py` | exit 0 |\n")
+    verification(loop, "", "| AV-F1 | b | - | `grep fixed src/app.py` | exit 0 |\n")
     said = verify(committed(loop))
     assert (said["next"], said["then"]) == ("coder", "commit")
-    loop.write("src/app.py", "x = 'mended'\n")
+    loop.write("src/app.py", "x = 'fixed'\n")
     assert loop.advance("coder", files_changed=["src/app.py"])["next"] == "commit"
-    assert json.loads(loop.do("commit", "-m", "fix(app): mend"))["next"] == "verify_func"
+    assert json.loads(loop.do("commit", "-m", "fix(app): correct"))["next"] == "verify_func"
     assert verify(loop)["next"] == "next_task"
     assert loop.task["verify"] == "pass"
 
@@ -245,7 +245,7 @@ def test_7_8_after_two_retries_they_are_a_warning(loop: Autopilot) -> None:
         assert said["next"] == "coder"
         loop.write("src/app.py", f"x = {number}\n")
         loop.advance("coder", files_changed=["src/app.py"])
-        loop.do("commit", "-m", "fix(app): mend")
+        loop.do("commit", "-m", "fix(app): correct")
         said = verify(loop)
     assert (said["next"], loop.task["verify"]) == ("next_task", "warn")
 
@@ -305,7 +305,7 @@ def test_a_1_phase_3_follows_the_last_task(loop: Autopilot) -> None:
 # Loop counters: their limits are in test_table
 
 
-def test_c_1_they_begin_anew_with_each_task(loop: Autopilot) -> None:
+def test_c_1_each_task_has_its_own(loop: Autopilot) -> None:
     loop.go_to("tester")
     fail_in_scope(loop)
     loop.advance("tester", "passed")

@@ -89,7 +89,7 @@ def test_one_line_for_each_step(autopilot: Autopilot) -> None:
         "task 1/2: tester passed -> pre_check_code: the tests pass",
         "task 1/2: pre_check_code pass -> pre_check_blueprint: the pre-check passes",
         "task 1/2: pre_check_blueprint skip -> spec_reviewer: there is no blueprint",
-        "task 1/2: spec_reviewer needs_removal -> coder: something is there that the spec does not ask for",
+        "task 1/2: spec_reviewer needs_removal -> coder: something was added that the spec does not ask for",
     ]
     assert [line.split()[1] for line in autopilot.log] == [f"#{number}" for number in range(1, 7)]
     assert [line[2:] for line in autopilot.log] == autopilot.state["log"]
@@ -150,21 +150,21 @@ class TestASpecThatCannotBeWritten:
             autopilot.do("init", "FTR-1", path, "--force")
             done = autopilot.run("plan", '[{"id": 1, "name": "a"}]')
             assert done.returncode == 0
-            assert "is outside of" in done.stderr
+            assert "is outside" in done.stderr
             assert outside.read_text() == "# Spec\n"
 
-    def test_lines_that_are_no_text(self, autopilot: Autopilot) -> None:
+    def test_lines_that_are_not_text(self, autopilot: Autopilot) -> None:
         autopilot.begin("first")
         autopilot.change(log=["#1 \ud800"])
         done = autopilot.run("advance", '{"step": "coder", "files_changed": []}')
         assert json.loads(done.stdout)["next"] == "tester"
-        assert "the Autopilot Log is not in the spec" in done.stderr
+        assert "the Autopilot Log could not be written to the spec" in done.stderr
 
     def test_a_directory(self, autopilot: Autopilot) -> None:
         autopilot.do("init", "FTR-1", "src")
         done = autopilot.run("plan", '[{"id": 1, "name": "a"}]')
         assert done.returncode == 0
-        assert "the Autopilot Log is not in the spec: src" in done.stderr
+        assert "the Autopilot Log could not be written to the spec: src" in done.stderr
 
 
 def test_lines_that_an_earlier_process_could_not_write(autopilot: Autopilot) -> None:

@@ -136,7 +136,7 @@ class TestPlan:
             "[" * 100_000,
         ],
     )
-    def test_what_is_no_plan(self, autopilot: Autopilot, tasks: str) -> None:
+    def test_not_a_plan(self, autopilot: Autopilot, tasks: str) -> None:
         autopilot.do("init", "FTR-1", SPEC)
         autopilot.fails("plan", "-", stdin=tasks)
 

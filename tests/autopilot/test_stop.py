@@ -78,7 +78,7 @@ class TestWithinATurn:
         autopilot.begin("greet")
         assert_approved(autopilot.stop(active=True, env={"TASKIE_LOOP_GUARD": "strict"}))
 
-    def test_an_update_is_no_progress(self, autopilot: Autopilot) -> None:
+    def test_an_update_is_not_progress(self, autopilot: Autopilot) -> None:
         autopilot.begin("greet")
         assert_blocked(autopilot.stop())
         autopilot.do("update", "1", "tester", "pass")

@@ -188,7 +188,7 @@ def test_each_commit_has_its_own_second_attempt() -> None:
 
 
 @pytest.mark.parametrize("halt", [[*TO_QUALITY, "code_quality needs_discussion"], [*TO_COMMIT, *["commit fail"] * 2]])
-def test_resuming_begins_the_task_anew(halt: Path) -> None:
+def test_resuming_starts_the_task_over(halt: Path) -> None:
     moved = follow([*halt, "resume"])
     assert moved.position == Position()
 
@@ -260,7 +260,7 @@ def explore() -> Iterator[tuple[Position, frozenset[str], str, str, Move]]:
     """Every position that can be reached, with the gates that are open there, and every event from it.
 
     A gate is open if the last result of its step in this task opens it. The coder's closes when the coder is asked
-    again; where the tests are asked again, and where the loop begins anew, so do theirs.
+    again; where the tests are asked again, and where the loop starts over, so do theirs.
     """
     start: tuple[Position, frozenset[str]] = (Position(), frozenset())
     seen = {start}

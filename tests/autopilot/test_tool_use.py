@@ -171,8 +171,8 @@ class TestTheState:
         (autopilot.root / "alias.json").symlink_to(autopilot.path.name)
         os.link(autopilot.path, autopilot.root / "same.json")  # as another spelling is, where case does not count
         for path in (autopilot.path.name, autopilot.path, f"src/../{autopilot.path.name}", "alias.json", "same.json"):
-            assert "`taskie autopilot` only" in autopilot.objection("Write", path), path
-        assert denied(autopilot.tool("Write", autopilot.path), "`taskie autopilot` only")
+            assert "Only `taskie autopilot` may change" in autopilot.objection("Write", path), path
+        assert denied(autopilot.tool("Write", autopilot.path), "Only `taskie autopilot` may change")
 
     def test_another_of_its_name_can(self, autopilot: Autopilot) -> None:
         autopilot.begin("first")

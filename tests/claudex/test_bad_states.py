@@ -80,7 +80,7 @@ def test_an_id_inside_that_is_a_path(claudex: Claudex, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["directory", "link", "dangling link", "FIFO"])
-def test_a_state_that_is_no_regular_file(claudex: Claudex, kind: str, tmp_path: Path) -> None:
+def test_a_state_that_is_not_a_regular_file(claudex: Claudex, kind: str, tmp_path: Path) -> None:
     claudex.directory.mkdir(parents=True)
     path = claudex.directory / f"{ID}.state"
     if kind == "directory":
@@ -120,7 +120,7 @@ def test_a_directory_that_cannot_be_written(claudex: Claudex, run_hook: RunHook)
 
 
 def test_a_directory_with_a_bad_name(claudex: Claudex) -> None:
-    """Only files are removed; what is no file is left to its owner, and is no loop."""
+    """Only files are removed; what is not a file is left to its owner, and is not a loop."""
     (claudex.directory / "mine.state").mkdir(parents=True)
     assert claudex.client_stop().json == APPROVE
     assert (claudex.directory / "mine.state").is_dir()

@@ -45,7 +45,7 @@ class TestStart:
         assert len(claudex.ids) == 1
 
     def test_after_a_finished_one(self, claudex: Claudex) -> None:
-        """What the finished one needs no more goes: the hook only looks at the newest."""
+        """What the finished one no longer needs is removed: the hook only looks at the newest."""
         claudex.write_state(phase="done")
         claudex.runner(ID).touch()
         claudex.start()

@@ -96,11 +96,11 @@ class Test4ActiveLoop:
         "stem",
         ["mine", "", "20260426-094523-ABC123", "20260426-094523-abc123\n", "x20260426-094523-abc123", "..", "20260426"],
     )
-    def test_a_name_that_is_no_id_is_removed(self, claudex: Claudex, stem: str) -> None:
+    def test_a_name_that_is_not_an_id_is_removed(self, claudex: Claudex, stem: str) -> None:
         bad = claudex.write_raw(b"mode: plan\nphase: drafting\n", stem)
         assert claudex.stop().json == APPROVE
         assert not bad.exists()
-        assert "its name is no review id" in claudex.log[-1]
+        assert "its name is not a review id" in claudex.log[-1]
         assert len(claudex.log) == 1
 
     def test_a_finished_one_never_hides_the_active_one(self, claudex: Claudex) -> None:
@@ -342,7 +342,7 @@ class Test11MarkDone:
         before = path.read_bytes()
         done = claudex.run("mark-done", ID)
         assert (done.returncode, path.read_bytes()) == (0, before)
-        assert "done already" in done.stdout
+        assert "already done" in done.stdout
 
 
 def test_loading_nothing(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ class TestSwap:
                 state.swap(str(claudex.directory), ID, {}, {"phase": "done"})
         assert path.read_bytes() == before
 
-    def test_a_value_that_is_no_line(self, claudex: Claudex) -> None:
+    def test_a_value_that_is_not_one_line(self, claudex: Claudex) -> None:
         path = claudex.write_state()
         before = path.read_bytes()
         with pytest.raises(ValueError, match="one line"):

@@ -68,7 +68,7 @@ def test_a_topic_arrives_byte_for_byte_and_executes_nothing(claudex: Claudex, co
         assert not (place / "pwned").exists()
 
 
-def test_bytes_that_are_no_utf_8(claudex: Claudex, codex: None) -> None:
+def test_bytes_that_are_not_utf_8(claudex: Claudex, codex: None) -> None:
     topic = b"caf\xe9 \xff\xfe \xc3("
     done = claudex.process_run("start", "plan", topic)
     assert done.returncode == 0, done.stderr
@@ -179,6 +179,6 @@ def test_a_safer_sandbox_is_a_setting(claudex: Claudex, fake_codex: FakeCli, whe
     assert fake_codex.calls[0].argv == ("exec", "--sandbox", "workspace-write")
 
 
-def test_a_terminator_is_no_line_of_the_text() -> None:
+def test_a_terminator_is_not_a_line_of_the_text() -> None:
     assert terminator("a PROMPTEOF\n PROMPTEOF\nPROMPTEOF ") == "PROMPTEOF"
     assert terminator("PROMPTEOF\nPROMPTEOF_1") == "PROMPTEOF_2"

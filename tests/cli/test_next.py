@@ -189,7 +189,7 @@ class TestWhatIsRead:
         ids=["plan.md", "tasks.md", "task-1.md"],
     )
     @pytest.mark.parametrize("way", ["link", "directory", "missing"])
-    def test_what_is_no_file_is_missing(
+    def test_what_is_not_a_file_is_missing(
         self,
         name: str,
         fields: dict[str, Any],

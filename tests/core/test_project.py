@@ -106,14 +106,16 @@ def test_what_is_near_beats_where_the_client_started(repository: Path, top: Path
 
 
 @pytest.mark.parametrize("started", ["", ".", "repository", "/nonexistent/project"])
-def test_start_that_is_no_place(repository: Path, top: Path, monkeypatch: pytest.MonkeyPatch, started: str) -> None:
+def test_start_that_is_not_a_directory(
+    repository: Path, top: Path, monkeypatch: pytest.MonkeyPatch, started: str
+) -> None:
     make_plans(repository)
     monkeypatch.chdir(top)
     (top / "elsewhere").mkdir()
     assert found(top / "elsewhere", CLAUDE_PROJECT_DIR=started) is None
 
 
-def test_start_through_a_link_is_no_second_place(repository: Path, top: Path) -> None:
+def test_start_through_a_link_is_not_a_second_directory(repository: Path, top: Path) -> None:
     (top / "link").symlink_to(repository)
     assert places(str(repository), {"CLAUDE_PROJECT_DIR": str(top / "link")}) == [str(repository)]
 

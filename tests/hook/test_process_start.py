@@ -56,7 +56,7 @@ def test_where_nobody_says_so_it_is_now(content: bytes | None, monkeypatch: pyte
     assert before <= hook.process_start() <= time.time_ns()
 
 
-def test_an_old_process_is_no_hook(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_process_is_not_a_hook(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hook, "LONGEST_START", 0.0)
     before = time.time_ns()
     assert before <= hook.process_start() <= time.time_ns()

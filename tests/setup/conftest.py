@@ -10,7 +10,7 @@ from support.commands import Ran, Taskie
 
 from pytest_taskie import Project
 from taskie import cli
-from taskie.setup import places
+from taskie.setup import paths
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def taskie(project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         monkeypatch.delenv(name)
     for name, value in project.env.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(places, "MANAGED", str(project.home / "managed-settings.json"))
+    monkeypatch.setattr(paths, "MANAGED", str(project.home / "managed-settings.json"))
     monkeypatch.chdir(project.path)
 
     def run(*words: str) -> Ran:

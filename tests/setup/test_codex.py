@@ -85,7 +85,7 @@ class TestInstall:
         assert files(project.path / ".codex") == {name for name in ALL if not name.startswith("prompts")}
         assert not home.exists()
 
-    def test_the_prompt_names_the_plugins_place(self, taskie: Taskie, plugin: Path, home: Path) -> None:
+    def test_the_prompt_names_the_plugins_directory(self, taskie: Taskie, plugin: Path, home: Path) -> None:
         taskie("install", "--client", "codex")
         text = (home / "prompts" / "taskie-new-plan.md").read_text()
         assert text.startswith(PROMPT.replace("${TASKIE_ROOT}", str(plugin)))
@@ -106,7 +106,7 @@ class TestInstall:
         before = written(*files)
         done = taskie("install", "--client", "codex")
         assert "nothing was changed" in done.out
-        assert "Already there: 2 commands" in done.out
+        assert "Already installed: 2 commands" in done.out
         assert sorted(home.rglob("*")) == files
         assert written(*files) == before
 
@@ -141,7 +141,7 @@ class TestInstall:
         assert files(home) == set()
 
     @pytest.mark.parametrize("kind", ["link", "directory"])
-    def test_what_is_no_file_of_ours_stays(self, kind: str, taskie: Taskie, plugin: Path, home: Path) -> None:
+    def test_what_is_not_our_file_stays(self, kind: str, taskie: Taskie, plugin: Path, home: Path) -> None:
         path = home / "prompts" / "taskie-other.md"
         path.parent.mkdir(parents=True)
         path.symlink_to("/etc/hostname") if kind == "link" else path.mkdir()
@@ -181,7 +181,7 @@ class TestInstall:
         done = taskie("install", "--client", "codex")
         assert done.code == 1
         assert f"{home / name}" in done.err
-        assert "The hook is installed; mend that" in done.err
+        assert "The hook is installed; fix that" in done.err
         assert taskie("uninstall", "--client", "codex").code == 0
 
 

@@ -19,11 +19,11 @@ from support.commands import Taskie
 from pytest_taskie import Project
 from taskie.config import Config
 from taskie.project import plugin_root
-from taskie.setup import doctor, install, places, probes
+from taskie.setup import doctor, install, paths, probes
 from taskie.setup.doctor import Finding, judge
 from taskie.setup.probes import Client, Facts, Hook, Source
 
-SCRIPT = places.script()
+SCRIPT = paths.script()
 
 
 def handler(**fields: Any) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class TestJudgement:
     @pytest.mark.parametrize(("kind", "option"), [("user", "--user"), ("project", "--project")])
     def test_an_event_of_an_engine_is_missing(self, kind: str, option: str) -> None:
         installed = source(kind, hook=handler())
-        del installed.says["hooks"]["PreToolUse"]
+        del installed.settings["hooks"]["PreToolUse"]
         text = f"{installed.path} has the hook for Stop, but not for PreToolUse"
         assert trouble(replace(GOOD, sources=[installed])) == ("warning", text, f"taskie install {option}")
 
@@ -411,7 +411,7 @@ class TestCommand:
         taskie("install")
         (project.home / ".claude" / "settings.json").write_text("{\n")
         (settings.parent / "settings.local.json").write_text('{"disableAllHooks": true}')
-        Path(places.MANAGED).write_text('{"allowManagedHooksOnly": true}')
+        Path(paths.MANAGED).write_text('{"allowManagedHooksOnly": true}')
         (project.path / ".taskie").mkdir()
         (project.path / ".taskie" / "config.toml").write_text('[review]\npermissions = "odd"\n')
         done = taskie("doctor", "--json")

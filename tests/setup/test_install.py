@@ -136,7 +136,7 @@ class TestWhat:
         assert stat.S_IMODE(backup(settings).stat().st_mode) == 0o640
 
     def test_the_backup_is_the_file_without_us(self, taskie: Taskie, settings: Path) -> None:
-        """An update of our own entry is no reason to lose what was there before it."""
+        """An update of our own entry must not lose what was there before it."""
         settings.write_text(TEXT)
         taskie("install")
         settings.write_text(settings.read_text().replace("600", "60"))
@@ -193,7 +193,7 @@ class TestPlugin:
         assert taskie("install").code == 0
         assert entries(settings)
 
-    def test_another_projects_plugin_is_no_matter_for_the_user(
+    def test_another_projects_plugin_does_not_matter_to_the_user(
         self, taskie: Taskie, settings: Path, project: Project
     ) -> None:
         settings.write_text(self.ENABLED)

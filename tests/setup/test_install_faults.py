@@ -215,7 +215,7 @@ class TestModes:
         refused(self.run(project, "install", "--user"), str(home / ".claude"), "Permission denied")
 
 
-def test_a_path_that_is_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_that_is_not_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("taskie.project.plugin_root", lambda: "/a/\udcff")
-    with pytest.raises(CommandError, match="a path that no settings file can name"):
+    with pytest.raises(CommandError, match="a path that a settings file cannot hold"):
         command.hooks("claude")

@@ -1,4 +1,4 @@
-"""Where each client keeps its settings, and where the project's own lie. Knows paths, not their content."""
+"""Where each client keeps its settings, and where a project's are. Knows paths, not their content."""
 
 from __future__ import annotations
 
