@@ -95,7 +95,7 @@ def test_taskie_without_an_installation_says_what_to_install() -> None:
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); from taskie import cli; sys.exit(cli.main(['client', 'list']))"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "pip install pytest-taskie" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 

@@ -24,6 +24,7 @@ OTHER_SUBJECTS = {
     "docs/test_readme.py": "the README",
     "faults/test_stdin.py": "the event",
     "hook/test_shell_start.py": "the shell script before Python",
+    "support/test_commands.py": "how the tests run a command",
 }
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 

@@ -161,6 +161,7 @@ class TestD5NoReview:
         assert "Review failed" in (result.system_message or "")
         assert plan.state == before
 
+    @pytest.mark.validation
     def test_the_structure_is_that_after_the_failure(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
         plan.state.write()
         fake_claude.runs("#!/bin/sh\necho x > .taskie/plans/test-plan/notes.md\nexit 1\n")
