@@ -197,10 +197,11 @@ def _checked_task(raw: object) -> Task:
     _must(isinstance(raw, dict) and is_id(raw.get("id")), "a task has no id")
     assert isinstance(raw, dict)
     task = {**new_task(raw["id"], ""), **raw}
-    _must(isinstance(task["name"], str), f"task {shown(str(task['id']))} has no name")
+    label = f"task {task['id']}"  # which is printable
+    _must(isinstance(task["name"], str), f"{label} has no name")
     for field, allowed in VALUES.items():
-        _must(task[field] in allowed, f"task {shown(str(task['id']))}: {field} must be one of {', '.join(allowed)}")
-    _must(task["commit"] is None or is_hash(task["commit"]), f"task {shown(str(task['id']))}: commit must be a hash")
+        _must(task[field] in allowed, f"{label}: {field} must be one of {', '.join(allowed)}")
+    _must(task["commit"] is None or is_hash(task["commit"]), f"{label}: commit must be a hash")
     return task
 
 

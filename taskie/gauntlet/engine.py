@@ -12,7 +12,7 @@ import time
 
 from taskie.gauntlet import config, record
 from taskie.gauntlet.lock import LOCKED, is_held
-from taskie.gauntlet.verdict import SPOKEN, Invalid, RunResult, Unable, is_blocking, not_run, reason
+from taskie.gauntlet.verdict import BLOCKING, SPOKEN, Invalid, RunResult, Unable, not_run, reason
 from taskie.guard import Turn
 from taskie.protocol import Decision, speakable
 
@@ -41,7 +41,7 @@ def decision(result: RunResult) -> Decision:
     """In the words that both clients accept."""
     message = f"Gauntlet: {spoken(result)}"
     return Decision(
-        reason=reason(result) if is_blocking(result.status) else None,
+        reason=reason(result) if result.status in BLOCKING else None,
         message=message,
         warnings=result.warnings,
         progress=result.progress,
@@ -94,7 +94,13 @@ def stop(turn: Turn, root: str, env: Mapping[str, str], deadline: float) -> RunR
     progress, seen = False, None
     if turn.active and not turn.strict:
         progress, seen = _progress(gates, root, log_dir, before, env, until)
-    answer = due(turn, settings, before, progress=progress, held=is_held(log_dir))
+    answer = due(
+        turn,
+        settings,
+        before,
+        progress=progress,
+        held=os.path.lexists(os.path.join(log_dir, record.LOCK)) and is_held(log_dir),
+    )
     if answer is None:
         from taskie.gauntlet.run import RunRequest, execute_run
 

@@ -64,9 +64,7 @@ It ends with one of: "Status: Passed", "Status: Passed with warnings" (violation
 "Status: Retry limit exceeded" (a person has to look at it)."""
 
 
-def is_blocking(status: str) -> bool:
-    """Whether the agent must go on; whoever decides about a stop asks here."""
-    return status == "failed"
+BLOCKING = ("failed",)  # the statuses with which the agent must go on; whoever decides about a stop looks here
 
 
 class GateResult(Value):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import FakeCli, Project, assert_approved, assert_blocked
-from taskie.gauntlet.verdict import RunResult, is_blocking
+from taskie.gauntlet.verdict import BLOCKING, RunResult
 
 from .gates import Gauntlet
 from .reviewing import FAIL, client
@@ -115,7 +115,7 @@ def test_no_status_has_a_second_name(failing: Gauntlet, scenario: str) -> None:
 def test_only_failed_blocks(gauntlet: Gauntlet, scenario: str) -> None:
     statuses = """passed passed_with_warnings no_applicable_gates no_changes failed retry_limit_exceeded lock_exists
         error infrastructure_error no_config stop_hook_active stop_hook_disabled interval_not_elapsed invalid_input"""
-    assert [status for status in statuses.split() if is_blocking(status)] == ["failed"]
+    assert [status for status in statuses.split() if status in BLOCKING] == ["failed"]
 
 
 @scenario("R6.S1")
