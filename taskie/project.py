@@ -98,7 +98,7 @@ def own_command() -> str:
 
 def marked(marker: str, places: list[str]) -> list[str]:
     """Those of these directories that hold the marker."""
-    return [place for place in places if os.path.lexists(os.path.join(place, marker))]
+    return [each for each in places if os.path.lexists(os.path.join(each, marker))]
 
 
 def find(marker: str, places: list[str]) -> str | None:
