@@ -35,7 +35,7 @@ def capture(root: str, command: Sequence[str], env: Mapping[str, str], warn: Cal
     if state["loop"]["attempt"] == {"file": path}:
         _clear(root, path, text)
     if os.path.lexists(os.path.join(root, path)):
-        raise Refused(f"{shown(path)} is there already and cannot be changed. {_GO_ON}")
+        raise Refused(f"{shown(path)} already exists and cannot be changed. {_GO_ON}")
     states.edit(root, lambda now: now["loop"].update(attempt={"file": path}))
     try:
         made = _write(root, path, text)

@@ -146,6 +146,6 @@ def _progress(
         rules = config.load(root, gates).rules
         seen = Repository(root, env, until).snapshot(gates.log_dir, rules)
     except (Unable, Invalid):
-        return False, None  # what cannot be seen is no evidence
+        return False, None  # what cannot be seen is not evidence
     changed = seen.tree != before.tree or seen.commit != before.commit
     return changed or answers.digest(log_dir) != before.answers, seen

@@ -45,7 +45,7 @@ MOST_AT_ONCE = 8
 
 class RunRequest(Value):
     """What is asked for. `reuse`: a gate that has passed on this very tree is not run again. `fresh`: a spent
-    retry limit may start anew if the tree is another. `names` empty: every gate of these kinds."""
+    retry limit may start over if the tree is another. `names` empty: every gate of these kinds."""
 
     root: str
     env: Mapping[str, str]

@@ -162,7 +162,7 @@ class _Output:
 
 
 class _ReviewFile:
-    """The file that a run must write. One that is there already (an earlier cycle's review) is set aside, and comes
+    """The file that a run must write. One that already exists (an earlier cycle's review) is set aside, and comes
     back if the run fails: the client refuses to overwrite a file that it has not read."""
 
     def __init__(self, plan: str, name: str) -> None:

@@ -123,14 +123,14 @@ def test_the_table_of_tasks_is_not_empty(make_plan: MakePlan, run_hook: RunHook)
 
 
 @row("1.14")
-def test_state_json_is_no_invalid_filename(make_plan: MakePlan, run_hook: RunHook) -> None:
+def test_state_json_is_not_an_invalid_filename(make_plan: MakePlan, run_hook: RunHook) -> None:
     make_plan(tasks=None, state={"next_phase": None})
 
     assert_validated(run_hook())
 
 
 @row("1.15")
-def test_a_state_that_is_no_json_is_a_warning(plan: Plan, run_hook: RunHook) -> None:
+def test_a_state_that_is_not_json_is_a_warning(plan: Plan, run_hook: RunHook) -> None:
     plan.state.raw("not valid json")
 
     assert_validated(run_hook(), warning=r"state\.json.*invalid JSON")
@@ -145,7 +145,7 @@ def test_a_state_with_fields_missing_is_a_warning(plan: Plan, run_hook: RunHook)
 
 
 @row("1.17")
-def test_a_complete_state_is_no_warning(plan: Plan, run_hook: RunHook) -> None:
+def test_a_complete_state_gives_no_warning(plan: Plan, run_hook: RunHook) -> None:
     plan.state.write(
         phase="complete-task-tdd",
         next_phase=None,

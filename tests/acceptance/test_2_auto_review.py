@@ -98,7 +98,7 @@ def test_with_a_malformed_state_the_plan_is_only_validated(plan: Plan, fake_clau
 
 
 @row("2.10")
-def test_an_advance_to_the_next_task_is_no_review(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+def test_an_advance_to_the_next_task_is_not_a_review(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
     before = plan.state.write(phase="post-code-review", next_phase="complete-task", current_task="1")
 
     assert_validated(run_hook())
@@ -107,7 +107,7 @@ def test_an_advance_to_the_next_task_is_no_review(plan: Plan, fake_claude: FakeC
 
 
 @row("2.11")
-def test_an_advance_to_the_tasks_is_no_review(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+def test_an_advance_to_the_tasks_is_not_a_review(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
     before = plan.state.write(phase="post-plan-review", next_phase="create-tasks")
 
     assert_validated(run_hook())

@@ -48,7 +48,7 @@ class Runs:
 class Leap:
     """Time that stands still, but for one leap while a command does `LEAP`: a run as long as a test wants, at once."""
 
-    # A command that nobody looks at ends all the same.
+    # A command that nobody looks at ends, too.
     LEAP = "touch running; n=0; until [ -e seen ] || [ $n = 2000 ]; do sleep 0.01; n=$((n + 1)); done"
 
     def __init__(self, directory: Path, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from typing import Callable
 
 
 class Templates:
-    """One copy of each, in a directory that is no test's own: no test can change what another one gets."""
+    """One copy of each, in a directory that belongs to no test: no test can change what another one gets."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

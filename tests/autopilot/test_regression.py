@@ -110,7 +110,7 @@ def test_a_path_that_leads_elsewhere(autopilot: Autopilot, tmp_path: Path, path:
 def test_one_that_is_there_is_never_changed(autopilot: Autopilot, content: str) -> None:
     autopilot.write(FILE, content)
     due(autopilot)
-    assert "is there already and cannot be changed" in autopilot.fails("regression")
+    assert "already exists and cannot be changed" in autopilot.fails("regression")
     assert (autopilot.root / FILE).read_text() == content
 
 
@@ -118,7 +118,7 @@ def test_one_that_somebody_has_changed_since_a_process_ended(autopilot: Autopilo
     due(autopilot)
     autopilot.change(loop={**autopilot.state["loop"], "attempt": {"file": FILE}})
     autopilot.write(FILE, "mine = 1\n")
-    assert "is there already and cannot be changed" in autopilot.fails("regression")
+    assert "already exists and cannot be changed" in autopilot.fails("regression")
 
 
 def test_none_was_proposed(autopilot: Autopilot) -> None:

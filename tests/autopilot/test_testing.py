@@ -102,7 +102,7 @@ def test_a_program_on_path(run: Runs) -> None:
 
 
 def test_the_environment_is_the_users(run: Runs) -> None:
-    """The tests are no agent: hooks that they test must not be silenced."""
+    """The tests are not an agent: hooks that they test must not be silenced."""
     run.env["OTHER"] = "kept"
     run.env.pop("TASKIE_HOOK_SKIP", None)
     output = Path(run("/usr/bin/env").log).read_text().splitlines()

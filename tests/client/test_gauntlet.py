@@ -1,4 +1,4 @@
-"""The gates inside the real client: it blocks, the agent mends, the gate is run again in the same turn."""
+"""The gates inside the real client: it blocks, the agent fixes the fault, the gate is run again in the same turn."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def recorded(project: Project) -> Any:
     return json.loads((project.path / "gauntlet_logs" / ".execution_state").read_text())
 
 
-def test_it_blocks_the_agent_mends_and_it_passes_in_the_same_turn(claude_client: Client, gated: Project) -> None:
+def test_it_blocks_the_agent_fixes_it_and_it_passes_in_the_same_turn(claude_client: Client, gated: Project) -> None:
     client = claude_client(plugin=ROOT)
     client.agent(write(gated, "hello"), "Done.", write(gated, "hello, please"), "Mended.")
     run = client.prompt("greet")
@@ -61,7 +61,7 @@ def test_it_blocks_the_agent_mends_and_it_passes_in_the_same_turn(claude_client:
     assert recorded(gated)["status"] == "passed"
 
 
-def test_committing_instead_of_mending_does_not_help(claude_client: Client, gated: Project) -> None:
+def test_committing_instead_of_fixing_does_not_help(claude_client: Client, gated: Project) -> None:
     client = claude_client(plugin=ROOT)
     commit = tool("Bash", command=f"cd {shlex.quote(str(gated.path))} && git add -A && git commit -q -m Done")
     client.agent(write(gated, "hello"), "Done.", commit, "Committed.", write(gated, "please"), "Mended.")

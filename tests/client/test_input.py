@@ -46,7 +46,7 @@ def test_last_assistant_message(claude_client: Any, version: Any, observe: Obser
         assert run.stops[0].stdin["last_assistant_message"] == "The last words."
 
 
-def test_unread_stdin_is_no_error(claude_client: Any, hook_file: Any) -> None:
+def test_unread_stdin_is_not_an_error(claude_client: Any, hook_file: Any) -> None:
     client = claude_client(hooks={"Stop": "exec true"})
     client.agent("Done. " + "x" * 200_000)
     run = client.prompt("go on")

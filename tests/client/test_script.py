@@ -151,7 +151,7 @@ def test_structured_output_is_the_clients_tool_or_plain_json() -> None:
 
 
 @pytest.mark.parametrize("wrong", [5, None, {"a": 1}, [5], delay(1, 5), [api_error(500)]])  # type: ignore[arg-type]
-def test_what_is_no_turn_is_refused_when_it_is_written(wrong: Any) -> None:
+def test_what_is_not_a_turn_is_refused_when_it_is_written(wrong: Any) -> None:
     with pytest.raises(TypeError, match="is not a turn"):
         scripted(wrong)
 

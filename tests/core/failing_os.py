@@ -20,7 +20,7 @@ REPORTABLE = ("fchmod", "fsync", "rename", "write")
 class FailingOs:
     """Stands for the module `os`. `mode` says how the N-th call goes wrong:
 
-    "refused": it does nothing and fails; "reported": it is done, and fails all the same; "short": a write that
+    "refused": it does nothing and fails; "reported": it is done, and fails nevertheless; "short": a write that
     takes only a part, after which there is no room; "ended before", "ended after": SIGTERM arrives just then.
     """
 

@@ -187,7 +187,7 @@ def test_sections_of_others_are_theirs(sources: Sources, section: str) -> None:
 
 
 @pytest.mark.parametrize("written", ["review = 1", "review = []", 'review = "x"'])
-def test_section_that_is_no_table(sources: Sources, written: str) -> None:
+def test_section_that_is_not_a_table(sources: Sources, written: str) -> None:
     sources.project.write_text(written)
     found = sources.load()
     assert found.replace(warnings=()) == DEFAULT

@@ -163,7 +163,7 @@ def test_flood(run: Runs, monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
     assert run.python(script) == Outcome(None, "wrote more than 1 MB", "flood")
 
 
-def test_much_output_is_no_flood(run: Runs) -> None:
+def test_much_output_is_not_a_flood(run: Runs) -> None:
     run.python("import sys; sys.stdout.write('x' * (8 << 20)); sys.stderr.write('y' * (8 << 20))")
     assert run.stdout.stat().st_size == run.stderr.stat().st_size == 8 << 20
 

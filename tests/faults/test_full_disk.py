@@ -38,7 +38,7 @@ def test_file_that_may_not_grow_and_no_review(checked_hook: CheckedHook, plan: P
 
 
 def test_with_room_again(checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli) -> None:
-    """The review that did not count is no review of the next stop either."""
+    """The review that did not count does not count at the next stop either."""
     plan.state.write(next_phase="plan-review", padding=PADDING)
     checked_hook(by=SMALL_FILES)
     assert checked_hook().blocked

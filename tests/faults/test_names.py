@@ -106,7 +106,7 @@ def test_task_without_a_file(
 
 @pytest.mark.parametrize("task", ["-x", "--model", "x" * 200], ids=["-x", "--model", "200"])
 def test_task_with_a_file(checked_hook: CheckedHook, project: Project, fake_claude: FakeCli, task: str) -> None:
-    """Such an id is only ever a part of a name, so it is no option."""
+    """Such an id is only ever a part of a name, so it is never an option."""
     state = {"phase": "complete-task", "next_phase": "code-review", "current_task": task}
     project.make_plan(tasks=[task], state=state)
     assert checked_hook().blocked
@@ -115,7 +115,7 @@ def test_task_with_a_file(checked_hook: CheckedHook, project: Project, fake_clau
 
 
 @pytest.mark.parametrize("kind", ["directory", "link"])
-def test_task_file_that_is_no_file(
+def test_task_file_that_is_not_a_file(
     checked_hook: CheckedHook, project: Project, fake_claude: FakeCli, kind: str
 ) -> None:
     plan = project.make_plan(state={"phase": "complete-task", "next_phase": "code-review", "current_task": "1"})

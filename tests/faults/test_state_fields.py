@@ -87,7 +87,7 @@ def test_wrong_type(plan: Plan, fake_claude: FakeCli, decide: Callable[..., Deci
 
 @pytest.mark.parametrize(("field", "value"), RIGHT)
 def test_right_type(plan: Plan, fake_claude: FakeCli, decide: Callable[..., Decision], field: str, value: str) -> None:
-    """The other half of the table, so that the first is no blanket refusal."""
+    """The other half of the table, so that the first is not a blanket refusal."""
     fake_claude.remove()
     plan.state.raw(state_with(field, value))
     assert not any("must be" in warning for warning in decide().warnings)
@@ -125,7 +125,7 @@ def test_what_is_printed(checked_hook: CheckedHook, plan: Plan, fake_claude: Fak
 
 
 @pytest.mark.parametrize("phase", ["no-such-phase", "Plan-Review", "plan-review ", "", "$(id)", "a\nb", "\ud800"])
-def test_next_phase_that_is_no_phase(
+def test_next_phase_that_is_not_a_phase(
     plan: Plan, fake_claude: FakeCli, decide: Callable[..., Decision], phase: str
 ) -> None:
     plan.state.write(next_phase=phase)

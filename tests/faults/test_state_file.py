@@ -1,4 +1,4 @@
-"""A `state.json` that is no readable JSON object: a warning that names it, no review, never a block."""
+"""A `state.json` that is not a readable JSON object: a warning that names it, no review, never a block."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Gauntlet:
         self.project.git("commit", "-q", "--allow-empty", "-m", message)
 
     def settle(self) -> None:
-        """Put what was written so far into the base, so that it is no change."""
+        """Put what was written so far into the base, so that it does not count as a change."""
         self.commit("Settle")
         self.project.git("branch", "-f", "main")
 

@@ -100,7 +100,7 @@ class TestG5ProgressWithinATurn:
         result = failing.stop(active=True, env={"TASKIE_LOOP_GUARD": "strict"})
         assert result.json["status"] == "stop_hook_active"
 
-    def test_what_the_gates_change_themselves_is_no_progress(self, gauntlet: Gauntlet) -> None:
+    def test_what_the_gates_change_themselves_is_not_progress(self, gauntlet: Gauntlet) -> None:
         gauntlet.check("format", "date +%N >> formatted; exit 1")
         assert status(gauntlet) == "failed"
         assert status(gauntlet, active=True) == "stop_hook_active"

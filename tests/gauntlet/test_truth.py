@@ -1,4 +1,4 @@
-"""A verdict belongs to a tree, a failure is cleared only by a run, and an approval that is no pass says so."""
+"""A verdict belongs to a tree, a failure is cleared only by a run, and an approval that is not a pass says so."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class TestAVerdictBelongsToATree:
         assert gauntlet.run("check").exit_code == 0
         assert (tmp_path / "runs").read_text() == "x\nx\n"
 
-    def test_a_passed_check_is_no_passed_run(self, gauntlet: Gauntlet) -> None:
+    def test_a_passed_check_is_not_a_passed_run(self, gauntlet: Gauntlet) -> None:
         gauntlet.check("one", "true")
         gauntlet.check("two", "false")
         assert gauntlet.run("check", "one").exit_code == 0
@@ -150,7 +150,7 @@ class TestAVerdictBelongsToATree:
         assert status(failing) == "passed"
         assert "passed already" in failing.stop().json["message"]
 
-    def test_staging_is_no_change(self, passing: Gauntlet, project: Project) -> None:
+    def test_staging_is_not_a_change(self, passing: Gauntlet, project: Project) -> None:
         passing.write(".gitattributes", "* text=auto\n")
         (passing.path / "dos").write_bytes(b"a\r\nb\r\n")
         assert status(passing) == "passed"
@@ -241,7 +241,7 @@ class TestNoGateIsDropped:
         assert status(gauntlet) == "passed"
 
 
-def test_every_approval_that_is_no_pass_says_so(gauntlet: Gauntlet) -> None:
+def test_every_approval_that_is_not_a_pass_says_so(gauntlet: Gauntlet) -> None:
     gauntlet.settle()
     assert_approved(gauntlet.stop(), "No changes since main")
     gauntlet.write("file", "")

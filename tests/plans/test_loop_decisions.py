@@ -116,7 +116,7 @@ class TestD2Verdicts:
         fake_claude.reviews("PASS", shape=shape)
         assert_approved(run_hook(), "Plan review passed")
 
-    def test_an_api_error_is_no_review(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    def test_an_api_error_is_not_a_review(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
         before = plan.state.write()
         fake_claude.outputs({"subtype": "success", "is_error": True, "result": "API Error: 529"})
         result = run_hook()
@@ -198,7 +198,9 @@ class TestD5NoReview:
 
 
 class TestD6TheReviewFileIsOfThisRun:
-    def test_a_leftover_is_no_review_and_comes_back(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    def test_a_leftover_is_not_a_review_and_comes_back(
+        self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook
+    ) -> None:
         plan.write("plan-review-1.md", "an earlier cycle's")
         before = plan.state.write()
         fake_claude.writes_nothing()

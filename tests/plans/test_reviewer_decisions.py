@@ -160,7 +160,7 @@ class TestD8D16TheReviewersCall:
 
 
 class TestD9Deadline:
-    def test_an_expiry_is_no_review(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    def test_an_expiry_is_not_a_review(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
         before = plan.state.write()
         fake_claude.holds()
         result = run_hook(env={"TASKIE_REVIEW_TIMEOUT": "0.2"})

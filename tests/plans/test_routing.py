@@ -255,7 +255,7 @@ class TestTheNextTaskIsAnnounced:
         assert "../../x" in step.why
         assert "\x1b" not in step.why
 
-    def test_a_row_without_an_id_is_no_task(self, action: str) -> None:
+    def test_a_row_without_an_id_is_not_a_task(self, action: str) -> None:
         tasks = HEADER + "| | pending | |\n| 2 | pending | high |\n"
         assert route(found(state("tasks-review", action), tasks_text=tasks)).task == "2"
 
@@ -282,7 +282,7 @@ class TestSomethingElseIsAnnounced:
         assert answer(route(found(state("complete", "new-plan")))) == ("new-plan", None)
 
     @pytest.mark.parametrize("word", ["", "Code-Review", "stop", "ask", "review", "../plan", "\x1b[2J"])
-    def test_what_is_no_phase_is_for_the_user(self, word: str) -> None:
+    def test_what_is_not_a_phase_is_for_the_user(self, word: str) -> None:
         step = route(found(state("code-review", word, "t1")))
         assert answer(step) == ("ask", None)
         assert "does not exist" in step.why
@@ -394,7 +394,7 @@ def test_every_state_has_an_answer(phase: str, next_phase: str | None) -> None:
         assert step.why
         assert step.why.endswith(".")
         assert (step.file is None) is (step.action in NO_ACTION)
-        # Only a state in which nothing is announced, and a phase that is no automated one, needs the user.
+        # Only a state in which nothing is announced, and a phase that is not automated, needs the user.
         asks = next_phase is None and phase not in WORK and phase != "complete"
         assert (step.action == "ask") is asks
 
