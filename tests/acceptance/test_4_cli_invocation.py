@@ -157,7 +157,9 @@ def test_claude_takes_too_long(plan: Plan, fake_claude: FakeCli, run_hook: RunHo
     before = plan.state.write(**CODE_REVIEW)
     fake_claude.delays(3600)
 
-    assert_validated(run_hook(env={"TASKIE_REVIEW_TIMEOUT": "0.3"}, timeout=20), warning="Review failed.*took longer than 0.3 s")
+    assert_validated(
+        run_hook(env={"TASKIE_REVIEW_TIMEOUT": "0.3"}, timeout=20), warning="Review failed.*took longer than 0.3 s"
+    )
     assert plan.state == before
 
 
