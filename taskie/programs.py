@@ -225,12 +225,14 @@ class Programs:
         self.running.remove(program)
         self.left.append(program)
 
-    def run(self, command: Command, *, tick: Callable[[float], None] | None = None) -> Outcome:
+    def run(
+        self, command: Command, deadline: float = float("inf"), *, tick: Callable[[float], None] | None = None
+    ) -> Outcome:
         """Run one until it ends, its time is over or it floods its output; then end whatever it has started.
 
         `tick` is called a few times a second with the seconds that it has been running.
         """
-        program = self.start(command)
+        program = self.start(command, deadline)
         while (outcome := program.outcome()) is None:
             if tick is not None:
                 tick(time.monotonic() - program.began)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 
 from taskie.plans.files import is_written
 from taskie.plans.phases import FOR_VERDICT
@@ -86,14 +85,13 @@ def review(context: Context, plan: str, name: str, iteration: int, model: str, p
 
 def _run(context: Context, command: list[str], model: str, prompt: str, log: str, programs: Programs) -> bytes:
     """The reviewer's stdout. A client too old for an option that only we add is called again without it."""
-    until = min(context.deadline, time.monotonic() + context.config.review_timeout)
+    seconds = context.config.review_timeout
     without: list[str] = []
     while True:
         argv = command + arguments(context.config, model, prompt, without)
         with _Output(log) as output:
-            seconds = until - time.monotonic()
             asked = Command("agent", argv, context.root, context.env, output.stdout, output.stderr, seconds=seconds)
-            outcome = programs.run(asked)
+            outcome = programs.run(asked, context.deadline)
             said, complained = output.read()
         unknown = _UNKNOWN_OPTION.search(complained)
         option = unknown[1].decode() if unknown and outcome.exit_code else None
