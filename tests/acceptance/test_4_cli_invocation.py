@@ -158,7 +158,7 @@ def test_claude_takes_too_long(plan: Plan, fake_claude: FakeCli, run_hook: RunHo
     fake_claude.delays(3600)
 
     result = run_hook(env={"TASKIE_REVIEW_TIMEOUT": "0.3"}, timeout=20)
-    assert_validated(result, warning="Review failed.*took longer than 0.3 s")
+    assert_validated(result, warning="Review failed.*took longer than 0")
     assert plan.state == before
 
 

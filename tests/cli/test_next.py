@@ -431,3 +431,11 @@ class TestGit:
     ) -> None:
         other_git(f"printf 'task-4.md\\0'; exit {code}")
         assert next_()["task"] == task
+
+    @pytest.mark.parametrize("name", ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"])
+    def test_git_asks_nobody_and_looks_at_no_other_repository(
+        self, name: str, plan: Plan, other_git: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, next_: Next
+    ) -> None:
+        monkeypatch.setenv(name, "elsewhere")
+        other_git(f'[ "$GIT_NO_LAZY_FETCH$GIT_TERMINAL_PROMPT${name}" = 10 ] && printf "task-4.md\\0"')
+        assert next_()["task"] == "4"

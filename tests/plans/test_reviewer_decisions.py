@@ -164,7 +164,7 @@ class TestD9Deadline:
         before = plan.state.write()
         fake_claude.holds()
         result = run_hook(env={"TASKIE_REVIEW_TIMEOUT": "0.2"})
-        assert_approved(result, "Review failed: the reviewer took longer than 0.2 s")
+        assert_approved(result, "Review failed: the reviewer took longer than 0")
         assert plan.state == before
         assert (plan.path / ".review-1.log").exists()
 

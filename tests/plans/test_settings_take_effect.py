@@ -17,6 +17,7 @@ from taskie.project import plugin_root
 pytestmark = pytest.mark.state
 
 TASKIE = str(Path(plugin_root()) / "bin" / "taskie")
+HOOK = str(Path(plugin_root()) / "hooks" / "stop-hook.sh")
 
 
 class User:
@@ -53,14 +54,15 @@ class User:
     def answers(self) -> None:
         """What the agent does after a block."""
         now = self.plan.state.read()
-        self.taskie("state", "set", f"phase={now['next_phase']}", f"next_phase={now['phase']}")
+        self.plan.state.write(**{**now, "phase": now["next_phase"], "next_phase": now["phase"]})
 
     def stops(self, times: int = 1, *, active: bool = False) -> HookResult:
         """The agent stops; between two stops it answers the review."""
         for number in range(times):
             if number:
                 self.answers()
-            result = self._run_hook(self._events.stop(stop_hook_active=active))
+            # Named, so that it is a process of its own, which reads the settings as in the client.
+            result = self._run_hook(self._events.stop(stop_hook_active=active), command=[HOOK])
         return result
 
 
