@@ -155,6 +155,11 @@ def _obey_exit_code(
 def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: str, subject: str) -> Reading:
     """The reading of an object that the client accepts."""
     specific = document.get("hookSpecificOutput") or {}
+    stray = None
+    if specific and specific["hookEventName"] != event_name:
+        # Ignored; clients before 2.1.326 refuse the whole object.
+        stray = f"{_lost(document)}: hookSpecificOutput is for {specific['hookEventName']}, the event is {event_name}"
+        specific = {}
     message = document.get("systemMessage") or None
     context = specific.get("additionalContext") or None
     decision = document.get("decision")
@@ -167,7 +172,7 @@ def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: s
         decision = specific["decision"].get("behavior")
         reason = specific["decision"].get("message") or reason
 
-    def reading(outcome: Outcome, sentence: str, fault: str | None = None, by: str | None = reason) -> Reading:
+    def reading(outcome: Outcome, sentence: str, fault: str | None = stray, by: str | None = reason) -> Reading:
         return Reading(outcome, sentence, decision, by, message, context, document, fault)
 
     if document.get("continue") is False:
@@ -176,7 +181,8 @@ def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: s
         return reading("stopped", "the turn ends here: continue is false, which beats a block")
     if decision in ("block", "deny"):
         how = "with a reason" if reason else "without a reason"
-        return reading("blocked", f"{subject} is blocked {how}", by=reason or "Blocked by hook")
+        sentence = f"{subject} is blocked {how}" + (f", but before 2.1.326 {stray}" if stray else "")
+        return reading("blocked", sentence, by=reason or "Blocked by hook")
     if exit_code == 2:
         decision = "block"
         return reading("blocked", f"{subject} is blocked by exit 2, with its stderr as the reason", by=feedback)
@@ -186,7 +192,8 @@ def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: s
         return reading("continued", f"{subject} is not blocked, but additionalContext goes on with the turn")
     if exit_code:
         return reading("allowed", f"{subject} is allowed, but the hook failed", f"{_ended(exit_code)} beside the JSON")
-    return reading("allowed", f"{subject} is allowed" + (", with a message to the user" if message else ""))
+    how = f": {stray}" if stray else ", with a message to the user" if message else ""
+    return reading("allowed", f"{subject} is allowed{how}")
 
 
 def _document(stdout: str) -> tuple[dict[str, Any] | None, str | None]:
@@ -240,10 +247,8 @@ def _refused(document: dict[str, Any], event_name: str) -> str | None:
         named = specific.get("hookEventName")
         if named not in SPECIFIC:
             return f"hookSpecificOutput.hookEventName is {json.dumps(named)}, which is not an event with such output"
-        if named != event_name:
-            return f"hookSpecificOutput is for {named}, the event is {event_name}"
         wrong = _wrong(specific, SPECIFIC[named], "hookSpecificOutput.")
-        if wrong is None and named == "PermissionRequest" and "decision" not in specific:
+        if wrong is None and named == event_name == "PermissionRequest" and "decision" not in specific:
             return "hookSpecificOutput.decision is missing"
     return wrong
 

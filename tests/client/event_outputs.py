@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from .outputs import BLOCK, OBJECT_FIRST, Effect, Output, block
+from .outputs import BLOCK, OBJECT_FIRST, STRAY_REFUSED, Effect, Output, block
 
 # Before, an object that the client refuses made it forget the exit code.
 REFUSED_FIRST: Mapping[str, Effect] = {"2.1.213": "allowed"}
@@ -66,7 +66,12 @@ def common(event: str, other: str) -> list[Output]:
         Output("systemMessage null", "allowed", block(systemMessage=None)),
         Output("text before", "allowed", f"warning\n{BLOCK}"),
         Output("two documents", "allowed", f"{BLOCK}\n{BLOCK}"),
-        Output("another event's output beside a block", "allowed", block(hookSpecificOutput={"hookEventName": other})),
+        Output(
+            "another event's output beside a block",
+            "blocked",
+            block(hookSpecificOutput={"hookEventName": other}),
+            before=STRAY_REFUSED,
+        ),
         Output("context", "allowed", specific(event, additionalContext="think of it")),
         Output(
             "context beside a block", "blocked", beside(specific(event, additionalContext="think"), **json.loads(BLOCK))

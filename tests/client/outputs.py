@@ -14,6 +14,8 @@ Effect = Literal["allowed", "asked", "blocked", "continued", "stopped"]
 TRACED: Mapping[str, Effect] = {"2.1.0": "allowed"}
 # Before, an object on stdout made the client forget the exit code.
 OBJECT_FIRST: Mapping[str, Effect] = {"2.1.90": "allowed"}
+# Before, what was meant for another event made the client refuse everything beside it.
+STRAY_REFUSED: Mapping[str, Effect] = {"2.1.326": "allowed"}
 BLOCK = '{"decision":"block","reason":"more please"}'
 
 
@@ -136,8 +138,9 @@ LOST = [
     Output("hookSpecificOutput empty", "allowed", block(hookSpecificOutput={})),
     Output(
         "hookSpecificOutput of another event",
-        "allowed",
+        "blocked",
         block(hookSpecificOutput={"hookEventName": "PreToolUse", "permissionDecision": "deny"}),
+        before=STRAY_REFUSED,
     ),
     Output("hookSpecificOutput of no event", "allowed", block(hookSpecificOutput={"hookEventName": "Nothing"})),
     Output(

@@ -70,8 +70,8 @@ def test_still_a_block(stdout: str) -> None:
         pytest.param('{"decision": "block", "async": true}', "async", id="async"),
         pytest.param('{"decision": "block", "hookSpecificOutput": {}}', "hookEventName is null", id="no event named"),
         pytest.param(
-            '{"decision": "block", "hookSpecificOutput": {"hookEventName": "PreToolUse"}}',
-            "is for PreToolUse, the event is Stop",
+            '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}',
+            "deny lost: hookSpecificOutput is for PreToolUse, the event is Stop",
             id="another event named",
         ),
         pytest.param(
