@@ -81,7 +81,12 @@ class CodexClient(ScriptedClient):
     def _prepare(self, url: str, env: Environment) -> None:
         folder = Path(env["HOME"]) / ".codex"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.toml").write_text(CONFIG.format(url=url), encoding="utf-8")
+        text = CONFIG.format(url=url)
+        if self._trust:
+            # From 0.169 on, what a project brings is disabled until the project itself is trusted.
+            root = json.dumps(str(self.project.path.resolve()), ensure_ascii=False)
+            text += f'\n[projects.{root}]\ntrust_level = "trusted"\n'
+        (folder / "config.toml").write_text(text, encoding="utf-8")
 
     def _address(self, url: str) -> Environment:
         return {"OPENAI_API_KEY": "dummy"}

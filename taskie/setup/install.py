@@ -59,7 +59,8 @@ def install(client: str, scope: str | None, *, force: bool) -> int:
         print(f"The file as it was before: {_name(path + paths.BACKUP)}")
     if client == "codex":
         codex.install(os.path.dirname(path), with_prompts=scope == "user")
-        print("Codex skips a hook until you trust it: start `codex`, open /hooks and trust Taskie's.")
+        project_too = " and the project itself" if scope == "project" else ""
+        print(f"Codex skips a hook until you trust it{project_too}: start `codex`, open /hooks and trust Taskie's.")
     elif scope == "project":
         print(f"It runs in every session of `claude` that is started in {_name(paths.root(cwd))} itself, not below it.")
     if done != "none":

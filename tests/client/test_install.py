@@ -162,12 +162,14 @@ def test_codex_fires_the_hook(
     assert not_blocked(client)
 
 
+@pytest.mark.parametrize("scope", ["--user", "--project"])
 @pytest.mark.parametrize("taskie", ["plain"], indirect=True)
 def test_codex_skips_the_hook_until_it_is_trusted(
-    taskie: Taskie, codex_client: Client, codex_home: Path, plan: Plan
+    scope: str, taskie: Taskie, codex_client: Client, codex_home: Path, plan: Plan
 ) -> None:
     elsewhere = {"CODEX_HOME": str(codex_home)}
-    taskie("install", "--client", "codex", env=elsewhere)
+    said = taskie("install", "--client", "codex", scope, env=elsewhere)
+    assert ("and the project itself" in said) == (scope == "--project")
     assert not_blocked(codex_client(env=elsewhere, trust_hooks=False))
 
 
