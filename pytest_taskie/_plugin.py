@@ -1,4 +1,4 @@
-"""What pytest sees: options, markers, header, comparisons, fixtures. Each fixture only calls a plain class.
+"""What pytest sees: options, markers, comparisons, fixtures. Each fixture only calls a plain class.
 
 The classes are imported where they are used: a run without hooks pays for this file alone. Public fixtures depend on
 private ones only, so that a project's own `project`, `plan` or `events` fixture breaks none of them.
@@ -38,9 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
         _recording.begin(config, os.environ)
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | list[str]:
+    """Which hook is tested, in runs that test one."""
     hook = configured_hook(config)
-    return f"taskie: hook {hook}" if hook else None
+    used = config.option.verbose >= 0 and any("run_hook" in getattr(item, "fixturenames", ()) for item in items)
+    return f"taskie: hook {hook}" if hook and used else []
 
 
 def configured_hook(config: pytest.Config) -> str | None:
