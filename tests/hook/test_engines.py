@@ -267,6 +267,21 @@ class TestOneThatRaises:
             assert capsys.readouterr().err.count("taskie: Taskie's engine broken failed") == 1
 
 
+@pytest.mark.parametrize("switch", ["--fail-open", "--pre-tool-use"])
+def test_a_bug_is_logged_and_said_whatever_the_event(
+    switch: str, broken: Register, capfd: pytest.CaptureFixture[str], project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken("on_event")
+    monkeypatch.setattr(Broken, "EVENTS", {"Stop": "", "PreToolUse": ""})
+    monkeypatch.setattr(hook, "read_stdin", lambda: json.dumps({"cwd": str(project.path)}).encode())
+    assert hook.main([switch]) == 0
+    said = json.loads(capfd.readouterr().out)
+    assert "Taskie's engine broken failed (RuntimeError: unforeseen in on_event)" in said["systemMessage"]
+    assert "decision" not in said
+    assert "hookSpecificOutput" not in said
+    assert "RuntimeError: unforeseen" in (project.path / ".cache" / "taskie" / "hook.log").read_text()
+
+
 def test_two_with_one_marker_are_both_asked(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
     for name in ("one", "two"):
         engine = Broken("nowhere")
