@@ -63,6 +63,9 @@ ALLOWED = [
     Output("approve", "allowed", '{"decision":"approve"}'),
     Output("approve with reason", "allowed", '{"decision":"approve","reason":"fine"}'),
     Output("unknown fields alone", "allowed", '{"verdict":"block"}'),
+    Output(
+        "context of another event", "allowed", context(hookEventName="PostToolUse", additionalContext="think of it")
+    ),
     Output("reason alone", "allowed", '{"reason":"more please"}'),
     Output("continue true", "allowed", '{"continue":true}'),
     Output("exit 1", "allowed", exit_code=1, stderr="broken"),

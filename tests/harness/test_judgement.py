@@ -90,6 +90,16 @@ def test_lost_silently(stdout: str, why: str) -> None:
     assert why in reading.sentence
 
 
+def test_what_is_for_another_event_does_nothing() -> None:
+    stray = {"hookEventName": "PostToolUse", "additionalContext": "think"}
+    reading = judge(0, json.dumps({"hookSpecificOutput": stray}), "")
+    assert (reading.outcome, reading.context) == ("allowed", None)
+    assert "is for PostToolUse, the event is Stop" in str(reading.fault)
+    beside = judge(0, json.dumps({"decision": "block", "reason": "why", "hookSpecificOutput": stray}), "")
+    assert (beside.outcome, beside.reason) == ("blocked", "why")
+    assert "before 2.1.326" in beside.sentence
+
+
 @pytest.mark.parametrize(
     ("stdout", "lost"),
     [

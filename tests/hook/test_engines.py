@@ -282,6 +282,38 @@ def test_a_bug_is_logged_and_said_whatever_the_event(
     assert "RuntimeError: unforeseen" in (project.path / ".cache" / "taskie" / "hook.log").read_text()
 
 
+def test_an_engine_is_not_asked_about_an_event_that_it_does_not_take(
+    monkeypatch: pytest.MonkeyPatch, project: Project
+) -> None:
+    engine = Broken("nowhere")
+    monkeypatch.setattr(engine, "on_event", lambda *_: Decision(reason="asked"))
+    monkeypatch.setitem(sys.modules, "one", engine)
+    monkeypatch.setattr(engines, "ENGINES", {"one": "one"})
+    for name, reason in {"Stop": "asked", "PreToolUse": None}.items():
+        event = Event(cwd=str(project.path), name=name)
+        assert hook.decide(event, {"HOME": "/"}, time.monotonic() + 9).reason == reason
+
+
+@pytest.mark.parametrize("only", [name for name in engines.ENGINES if engines.load(name).SUMMARY])
+def test_the_hook_of_one_engine_answers_whatever_fails(
+    only: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], project: Project
+) -> None:
+    """Outside of the engine, where only the outermost frame can catch it."""
+
+    def unforeseen(*_: object) -> list[str]:
+        raise RuntimeError("unforeseen")
+
+    monkeypatch.setenv("HOME", str(project.path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("taskie.project.places", unforeseen)
+    monkeypatch.setattr(hook, "read_stdin", lambda: json.dumps({"cwd": str(project.path)}).encode())
+    assert hook.main(only=only) == 0
+    said = json.loads(capfd.readouterr().out)
+    assert said.get("decision") in (None, "approve")
+    assert said.get("status") in (None, "error")
+    assert "unforeseen" in (project.path / ".cache" / "taskie" / "hook.log").read_text()
+
+
 def test_two_with_one_marker_are_both_asked(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
     for name in ("one", "two"):
         engine = Broken("nowhere")
