@@ -123,15 +123,13 @@ class StartedProgram:
         """SIGTERM to all that it has started; SIGKILL to what is left after the grace."""
         if self._child is None:
             return
-        number = signal.SIGTERM
-        until = time.monotonic() + GRACE
+        number, until = signal.SIGTERM, float("inf")
         signalled: set[int] = set()
         while alive := set(self._alive(self._child.pid)):
             if time.monotonic() >= until:
                 if number is signal.SIGKILL:
                     break  # the kernel itself cannot end it now
-                number = signal.SIGKILL
-                until += GRACE
+                number, until = signal.SIGKILL, float("inf")
                 signalled.clear()
             for process in alive - signalled:
                 try:
@@ -139,6 +137,7 @@ class StartedProgram:
                 except OSError:
                     pass  # gone meanwhile
             signalled |= alive
+            until = min(until, time.monotonic() + GRACE)  # from the first signal on, however slow the look around was
             time.sleep(0.01)
         try:
             self._child.wait(timeout=GRACE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -233,3 +234,19 @@ def test_program_by_its_path(tmp_path: Path) -> None:
     program = _program(tmp_path / "a" / "claude")
     assert programs.find_program(program, "") == program
     assert programs.find_program(str(tmp_path / "none"), str(tmp_path / "a")) is None
+
+
+def test_asking_comes_before_killing_however_slow_the_look_around_is(
+    run: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    kill = os.kill
+
+    def noted(number: int, signal_: int) -> None:
+        sent.append(signal_)
+        kill(number, signal_)
+
+    monkeypatch.setattr(programs, "GRACE", 0.0)
+    monkeypatch.setattr(os, "kill", noted)
+    run(["/bin/sleep", "60"], seconds=0.05)
+    assert sent[0] == signal.SIGTERM
