@@ -45,9 +45,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     begin = verbs.add_parser(
         "begin",
         help="begin the review cycle that an action leads to",
-        description="Records that an action is done and that its reviews come next: the counters at zero, the first "
-        "model of review.models and, in a new state, max_reviews, as the configuration says. Prints the new state; the "
-        "next stop runs the first review. Example: taskie state begin complete-task 2",
+        description="Records that an action is done and that its reviews come next. The counters restart at zero, with "
+        "the first of review.models; a new state also takes max_reviews from the configuration. Prints the new state; "
+        "the next stop runs the first review. Example: taskie state begin complete-task 2",
     )
     begin.add_argument("cycle", choices=CYCLES, metavar="ACTION", help=f"one of {', '.join(CYCLES)}")
     begin.add_argument("task", nargs="?", metavar="TASK", help="the id of the task, for an action that is about one")

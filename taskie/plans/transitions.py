@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from taskie.config import Config
 
+_OVERRIDE = "`taskie state set --force` overrides this"
+
 
 class TransitionRefused(Exception):
     """The table has no such transition; the message says which there are."""
@@ -48,11 +50,9 @@ def _check(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     if not isinstance(phase, str) or phase not in PHASES:
         raise TransitionRefused(f"phase is {phase!r}, which does not exist; set it too.")
     if following not in PHASES[phase].next:
-        raise TransitionRefused(
-            f"After {phase} comes {_listed(PHASES[phase].next)}, not {following} (--force overrides)."
-        )
+        raise TransitionRefused(f"After {phase} comes {_listed(PHASES[phase].next)}, not {following} ({_OVERRIDE}).")
     if phase != before and before in PHASES and phase != now.get("next_phase") and before not in leading_to(phase):
-        raise TransitionRefused(f"{phase} follows {_listed(leading_to(phase))}, not {before} (--force overrides).")
+        raise TransitionRefused(f"{phase} follows {_listed(leading_to(phase))}, not {before} ({_OVERRIDE}).")
 
 
 def _listed(phases: tuple[str, ...]) -> str:
