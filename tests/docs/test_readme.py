@@ -15,6 +15,7 @@ from support.commands import Taskie
 from docs.diagram import mermaid
 from pytest_taskie import Project
 from taskie.config import SETTINGS, Config, load
+from taskie.stand_in import AGENTS
 
 README = (ROOT / "README.md").read_text()
 
@@ -45,6 +46,14 @@ def test_the_first_test(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
     hook.write_text("#!/bin/sh\ncat >/dev/null\n")
     pytester.runpytest_inprocess().assert_outcomes(passed=1, failed=1)
+
+
+def test_every_fixture_is_in_the_table() -> None:
+    sources = [ROOT / "pytest_taskie" / name for name in ("_plugin.py", "client/_fixtures.py")]
+    defined = re.findall(r"^@pytest\.fixture.*\ndef ([a-z]\w*)", "".join(map(Path.read_text, sources)), re.MULTILINE)
+    cells = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", README.partition("| fixture |")[2], re.MULTILINE)
+    assert sorted(defined) == sorted(re.findall(r"\w+", " ".join(cells)))
+    assert {f"fake_{agent}" for agent in AGENTS} <= set(defined)
 
 
 def test_the_picture_is_drawn_from_the_table() -> None:
