@@ -134,7 +134,12 @@ TABLE: dict[tuple[str, str], Row] = {
         "verify_smoke",
         "a smoke check fails: wait 5 s and try again",
         counter="verify_smoke_retry",
-        beyond=Row("verify_func", "the smoke checks still fail after 2 retries", task={"verify": "warn"}, warns=True),
+        beyond=Row(
+            "verify_func",
+            f"the smoke checks still fail after {LIMITS['verify_smoke_retry']} retries",
+            task={"verify": "warn"},
+            warns=True,
+        ),
     ),
     ("verify_func", "pass"): Row(NEXT_TASK, "the functional checks pass", task={"verify": "pass"}),
     ("verify_func", "fail"): Row(
@@ -143,7 +148,12 @@ TABLE: dict[tuple[str, str], Row] = {
         then="commit",
         resume_at="verify_func",
         counter="verify_func_retry",
-        beyond=Row(NEXT_TASK, "the functional checks still fail after 2 retries", task={"verify": "warn"}, warns=True),
+        beyond=Row(
+            NEXT_TASK,
+            f"the functional checks still fail after {LIMITS['verify_func_retry']} retries",
+            task={"verify": "warn"},
+            warns=True,
+        ),
     ),
     (RESUME, ANY): Row("coder", "somebody has looked at it: the task starts over", task={"status": "in_progress"}),
 }
