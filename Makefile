@@ -26,7 +26,7 @@ lint: $(VENV)/ready-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Skills and Codex prompts, from tools/commands.py.
+# Skills, Codex prompts and parts of hooks/, from their tables.
 generate:
 	$(PYTHON) -m tools.generate
 

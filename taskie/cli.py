@@ -121,7 +121,8 @@ def _add_engine(commands: Commands, name: str, engine: Engine, *, whole: bool) -
     described = f"{engine.SUMMARY[0].upper()}{engine.SUMMARY[1:]}."
     parser = commands.add_parser(name, help=engine.SUMMARY, description=described)
     verbs = parser.add_subparsers(metavar="COMMAND", required=True)
-    for event, switch in [(event, engines.switch(event)) for event in engine.EVENTS]:
+    for event in engine.EVENTS:
+        switch = engines.switch(event)
         _add(
             verbs,
             "stop-hook" if event == "Stop" else switch.lstrip("-"),

@@ -57,7 +57,7 @@ def answer(
     subject: str = "Taskie's hook",
     skippable: bool = True,
 ) -> int:
-    """One event from stdin, one line to stdout. The only place that reads, prints and catches everything.
+    """One event from stdin, at most one line to stdout. Whatever goes wrong in between ends here, as an approval.
 
     `name`: the event that is meant, whatever the input says. `only`: an engine that answers in its own dialect.
     `strict`: input that cannot be used exits 2, for scripts; a client would take that for a block. `skippable`: inside
@@ -127,10 +127,10 @@ def decide(event: Event, env: Mapping[str, str], deadline: float, only: str | No
             settings = config.load(root, env)
             turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress)
             context = project.Context(root, cwd, settings, env, deadline)
-            said = engine.on_event(event.replace(cwd=cwd), turn, context)
+            own = engine.on_event(event.replace(cwd=cwd), turn, context)
             if settings.warnings:
-                said = said.replace(warnings=(*settings.warnings, *said.warnings))
-            decision = said if decision is APPROVE else merge(decision, said)
+                own = own.replace(warnings=(*settings.warnings, *own.warnings))
+            decision = own if decision is APPROVE else merge(decision, own)
         except Exception as error:
             warning = report(error, env, f"Taskie's engine {name}")
             decision = merge(decision, Decision(warnings=(warning,), details=FAILED))

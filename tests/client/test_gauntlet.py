@@ -51,7 +51,7 @@ def recorded(project: Project) -> Any:
 
 def test_it_blocks_the_agent_fixes_it_and_it_passes_in_the_same_turn(claude_client: Client, gated: Project) -> None:
     client = claude_client(plugin=ROOT)
-    client.agent(write(gated, "hello"), "Done.", write(gated, "hello, please"), "Mended.")
+    client.agent(write(gated, "hello"), "Done.", write(gated, "hello, please"), "Fixed.")
     run = client.prompt("greet")
     assert decisions(run) == ["block", None]
     assert [stop.active for stop in run.stops] == [False, True]
@@ -64,7 +64,7 @@ def test_it_blocks_the_agent_fixes_it_and_it_passes_in_the_same_turn(claude_clie
 def test_committing_instead_of_fixing_does_not_help(claude_client: Client, gated: Project) -> None:
     client = claude_client(plugin=ROOT)
     commit = tool("Bash", command=f"cd {shlex.quote(str(gated.path))} && git add -A && git commit -q -m Done")
-    client.agent(write(gated, "hello"), "Done.", commit, "Committed.", write(gated, "please"), "Mended.")
+    client.agent(write(gated, "hello"), "Done.", commit, "Committed.", write(gated, "please"), "Fixed.")
     run = client.prompt("greet")
     assert decisions(run) == ["block", "block", None]
     assert recorded(gated)["status"] == "passed"
