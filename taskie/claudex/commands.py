@@ -26,7 +26,7 @@ _FINDINGS = re.compile(r"findings-round-([1-9][0-9]*)\.md")
 
 def _directories() -> list[str]:
     """Where a loop may be, seen from here: in the same working tree; outside of one, also where the client started."""
-    cwd = os.getcwd()
+    cwd = project.here()
     tree = working_tree(cwd)
     return [each for each in project.places(cwd, os.environ) if tree is None or working_tree(each) == tree]
 
@@ -36,7 +36,7 @@ def _root(given: str | None = None) -> str:
     if given is not None:
         return os.path.realpath(given)
     directories = _directories()
-    here = os.path.realpath(os.getcwd())
+    here = os.path.realpath(project.here())
     outer = next((each for each in directories if here.startswith(each.rstrip("/") + "/")), here)
     roots = project.marked(MARKER, directories)
     return detect(roots) or next(iter(roots), None) or working_tree(here) or outer

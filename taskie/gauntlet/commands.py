@@ -24,7 +24,7 @@ SUCCESSES = ("passed", "passed_with_warnings", "no_applicable_gates", "no_change
 
 
 def root_here(cwd: str | None = None) -> str:
-    found = project.find(MARKER, project.places(cwd or os.getcwd(), os.environ))
+    found = project.find(MARKER, project.places(cwd or project.here(), os.environ))
     if found is None:
         raise CommandError("no .gauntlet/config.yml here or above; `taskie gauntlet init` makes one")
     return found

@@ -23,13 +23,13 @@ NEEDED = 5  # columns of the table that a narrow terminal keeps: plan, stage, ph
 _PATH = re.compile(r"\.|(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
 
 
-def _root() -> str | None:
-    return project.find(MARKER, project.places(os.getcwd(), os.environ))
+def root_here() -> str | None:
+    return project.find(MARKER, project.places(project.here(), os.environ))
 
 
 def find_plan(wanted: str | None) -> str:
     """The directory of the wanted plan, or of the newest."""
-    root = _root()
+    root = root_here()
     if root is None:
         raise CommandError(f"no {MARKER} here or above, up to the repository's root. Create a plan first.")
     plans = os.path.join(root, MARKER)

@@ -22,7 +22,7 @@ _LEADS = {routing.STOP: "Just stop", COMPLETE: "Complete", routing.ASK: "Ask the
 
 def run(*, as_json: bool, plan: str | None) -> int:
     """Print what comes next for the newest plan, or for the named one."""
-    root = project.find(MARKER, project.places(os.getcwd(), os.environ))
+    root = commands.root_here()
     if plan is None and (root is None or files.newest_plan(os.path.join(root, MARKER)) is None):
         _print(routing.new_plan(), None, as_json)
         return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from taskie import project
 from taskie.errors import CommandError
 from taskie.gauntlet import MARKER
 from taskie.setup import install, paths
@@ -39,7 +40,7 @@ GUESSES = (
 
 
 def init() -> int:
-    root = paths.root(os.getcwd())
+    root = paths.root(project.here())
     name, command = _guess(root)
     made = [
         _write(root, MARKER, CONFIG.format(check=name)),

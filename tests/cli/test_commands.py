@@ -48,6 +48,31 @@ class TestHelp:
         assert re.fullmatch(r"taskie \d+\.\d+\.\d+\n", capsys.readouterr().out)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "status",
+        "next",
+        "state get",
+        "state begin new-plan",
+        "gauntlet list",
+        "gauntlet init",
+        "claudex cancel",
+        "doctor",
+    ],
+)
+def test_a_directory_that_is_gone_is_said(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert cli.main(words.split()) == 1
+    said = "taskie: the current directory is gone (No such file or directory): change into the repository\n"
+    assert capsys.readouterr() == ("", said)
+
+
 class TestStatus:
     @pytest.fixture(autouse=True)
     def in_project(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
