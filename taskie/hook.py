@@ -180,15 +180,16 @@ def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
     """Log an error that nobody foresaw; returns a sentence that says where."""
     import traceback
 
+    from taskie.store import timestamp
+
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     write(2, text)
     log = os.path.join(cache(env), "hook.log")
     summary = f"{subject} failed ({type(error).__name__}: {shown(str(error))}) and blocks nothing."
-    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
         os.makedirs(os.path.dirname(log), exist_ok=True)
         with open(log, "a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{when} Taskie {taskie.__version__}, Python {sys.version.split()[0]}\n{text}\n")
+            file.write(f"{timestamp()} Taskie {taskie.__version__}, Python {sys.version.split()[0]}\n{text}\n")
     except OSError:
         return summary
     return f"{summary} Details: {log}"
