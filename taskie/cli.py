@@ -181,7 +181,7 @@ def _add_own(commands: Commands) -> None:
             "add the hook to a client's settings, without the plugin",
             "Adds Taskie's hook to the settings of Claude Code or of Codex: for Stop and, in Claude Code, for "
             "PreToolUse, which Autopilot needs. Every other setting stays as it is, and the file as it was is kept "
-            "beside it. The second time it changes nothing. For Codex it also adds Taskie's commands.",
+            "beside it. Running it again changes nothing. For Codex it also adds Taskie's commands.",
         ),
         ("uninstall", "remove it again", "Removes what `taskie install` has added, and nothing else."),
     ):
