@@ -56,6 +56,7 @@ def answer(
     strict: bool = False,
     subject: str = "Taskie's hook",
     skippable: bool = True,
+    stdout: int = 1,
 ) -> int:
     """One event from stdin, at most one line to stdout. Whatever goes wrong in between ends here, as an approval.
 
@@ -81,7 +82,11 @@ def answer(
             decision = Decision(warnings=(str(error),), details=INVALID)
         except Exception as error:
             decision = Decision(warnings=(report(error, env, subject),), details=FAILED)
-        return _say(decision, event, name, only)
+        try:
+            return _say(decision, event, name, only, stdout)
+        except Exception as error:  # it cannot be put into words: a reason that is not a text, a dialect's bug
+            decision = Decision(warnings=(report(error, env, subject),), details=FAILED)
+            return _say(decision, event, name, None, stdout)
     except Interrupted as interrupted:
         return interrupted.end_process()
 
@@ -153,7 +158,7 @@ def _directory(event: Event, *, needed: bool) -> str:
     return here or os.sep
 
 
-def _say(decision: Decision, event: Event | None, name: str | None, only: str | None) -> int:
+def _say(decision: Decision, event: Event | None, name: str | None, only: str | None, stdout: int) -> int:
     """Notes on stderr for whoever runs it by hand, one line on stdout for the client."""
     line = render(decision, name or (event.name if event else "Stop"))
     notes = list(decision.warnings)
@@ -167,13 +172,18 @@ def _say(decision: Decision, event: Event | None, name: str | None, only: str | 
     for note in notes:
         write(2, f"taskie: {shown(note, 2000)}\n")
     if line:
-        write(1, f"{line}\n")
+        write(stdout, f"{line}\n")
     return 0
 
 
 def cache(env: Mapping[str, str]) -> str:
     """Our folder for what may be lost."""
     return os.path.join(env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "taskie")
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """A FIFO that nobody reads is an error rather than a wait."""
+    return os.open(path, flags | os.O_NONBLOCK, 0o666)
 
 
 def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
@@ -185,10 +195,14 @@ def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     write(2, text)
     log = os.path.join(cache(env), "hook.log")
-    summary = f"{subject} failed ({type(error).__name__}: {shown(str(error))}) and blocks nothing."
+    try:
+        message = shown(str(error))
+    except Exception:
+        message = "its message cannot be shown"
+    summary = f"{subject} failed ({type(error).__name__}: {message}) and blocks nothing."
     try:
         os.makedirs(os.path.dirname(log), exist_ok=True)
-        with open(log, "a", encoding="utf-8", errors="replace") as file:
+        with open(log, "a", encoding="utf-8", errors="replace", opener=_open_at_once) as file:
             file.write(f"{timestamp()} Taskie {taskie.__version__}, Python {sys.version.split()[0]}\n{text}\n")
     except OSError:
         return summary

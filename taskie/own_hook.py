@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 import time
 import zlib
 
 from taskie import hook
+from taskie.errors import Interrupted
 from taskie.guard import Turn
-from taskie.protocol import APPROVE, Decision, parse_json, shown
+from taskie.protocol import APPROVE, Decision, shown
 from taskie.store import StoreError, read_regular, replace
 
 TYPE_CHECKING = False
@@ -32,28 +34,47 @@ def run(on_event: Callable[[Event, Turn], Decision | None], *, most: int = 8) ->
     """
 
     def deciding(event: Event, env: Mapping[str, str]) -> Decision:
+        memory = _memory(event, env)  # first: the function may change the directory, HOME or sys.argv
         decision = _asked(on_event, event) or APPROVE
-        return _guarded(decision, event, env, most) if event.name in STOPS else decision
+        return _guarded(decision, event, memory, most) if event.name in STOPS else decision
 
-    raise SystemExit(hook.answer(deciding, None, subject=f"The hook {shown(sys.argv[0])}", skippable=False))
+    subject = f"The hook {shown(sys.argv[0])}"
+    code = hook.answer(deciding, None, subject=subject, skippable=False, stdout=_own_stdout())
+    try:
+        sys.stdout.flush()
+    except Exception:
+        sys.stdout = None  # or the interpreter exits 120, which loses the block
+    raise SystemExit(code)
+
+
+def _own_stdout() -> int:
+    """Another descriptor for stdout. Whatever else is printed, even at exit or by a program that was started, goes to
+    stderr from now on: one extra word would lose a block."""
+    try:
+        stdout = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
+    except OSError:
+        stdout = -1  # it is closed, so nobody reads the answer
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return stdout
 
 
 def _asked(on_event: Callable[[Event, Turn], Decision | None], event: Event) -> Decision | None:
-    """Its decision. What it, or a program that it runs, prints goes to stderr: one extra word would lose a block."""
-    stdout = os.dup(1)
+    process = os.getpid()
     try:
-        os.dup2(2, 1)
         return on_event(event, Turn(event.stop_hook_active))
-    except SystemExit as error:
-        raise RuntimeError(f"it exited with {error.code!r} instead of returning a decision") from error
+    except (Exception, Interrupted):
+        raise
+    except BaseException as error:  # such as sys.exit, or a cancelled task
+        raise RuntimeError(f"it raised {error!r} instead of returning a decision") from error
     finally:
-        sys.stdout.flush()
-        os.dup2(stdout, 1)
-        os.close(stdout)
+        if os.getpid() != process:
+            os._exit(0)  # a child that it has forked: there is one answer, and it is the parent's
 
 
-def _guarded(decision: Decision, event: Event, env: Mapping[str, str], most: int) -> Decision:
-    memory = _memory(event, env)
+def _guarded(decision: Decision, event: Event, memory: str, most: int) -> Decision:
     if decision.reason is None:
         _forget(memory)
         return decision
@@ -80,7 +101,7 @@ def _memory(event: Event, env: Mapping[str, str]) -> str:
 def _recall(memory: str) -> tuple[int, str | None]:
     try:
         number, _, reason = (read_regular(memory) or b"").decode("utf-8", "surrogatepass").partition("\n")
-        return parse_json(number), reason
+        return int(number), reason
     except (StoreError, ValueError):
         return 0, None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -28,12 +29,16 @@ class Hook:
     def write(self, text: str) -> None:
         self._file.write_text(f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{text}")
 
-    def says(self, body: str, options: str = "") -> None:
+    def says(self, body: str, options: str = "", *, relative: bool = False) -> None:
         """A hook whose function has this body."""
+        if relative:
+            self._file = self.project.path / "own.py"
         self.write(f"from taskie import *\ndef decide(event, turn):\n    {body}\nrun(decide{options})")
 
-    def stop(self, *, active: bool = False, **fields: object) -> HookResult:
-        return self._run(self._events.stop(stop_hook_active=active, **fields), command=[sys.executable, self._file])
+    def stop(self, *, active: bool = False, shell: str = "", **fields: object) -> HookResult:
+        file = os.path.relpath(self._file, self.project.path) if self._file.parent == self.project.path else self._file
+        command = f"exec '{sys.executable}' '{file}' {shell}"
+        return self._run(self._events.stop(stop_hook_active=active, **fields), command=command)
 
     def send(self, stdin: str) -> HookResult:
         return self._run(stdin=stdin, command=[sys.executable, self._file])
@@ -103,6 +108,23 @@ class TestItNeverLoops:
         assert hook.stop().blocked
         assert_approved(hook.stop(active=True), "stay")
 
+    @pytest.mark.parametrize("kept", ["null", "[1]", "", "1\n\udcff"])
+    def test_a_spoiled_memory_is_none(self, hook: Hook, kept: str) -> None:
+        hook.says("return Decision(reason='stay')")
+        assert hook.stop().blocked
+        (memory,) = (hook.log.parent / "blocks").iterdir()
+        memory.write_text(kept, errors="surrogateescape")
+        assert [hook.stop(active=True).blocked for _ in range(2)] == [True, False]
+
+    @pytest.mark.parametrize(
+        "change", ["os.chdir(made)", "os.environ['HOME'] = made", "sys.argv[:] = [made]", "sys.argv.clear()"]
+    )
+    def test_whatever_the_function_changes(self, hook: Hook, change: str) -> None:
+        """Each time to something else; the hook is named by a path that is not absolute."""
+        made = f"import os, sys, tempfile; made = tempfile.mkdtemp(dir={str(hook.project.path)!r})"
+        hook.says(f"{made}; {change}; return Decision(reason='stay')", relative=True)
+        assert [hook.stop(active=active).blocked for active in (False, True, True)] == [True, False, False]
+
     def test_nothing_stays_behind(self, hook: Hook) -> None:
         hook.says("return Decision(reason='stay' if not turn.active else None)")
         assert hook.stop().blocked
@@ -117,7 +139,21 @@ class TestItFailsOpen:
         hook.says("return Decision(reason='never')")
         assert_approved(hook.send(stdin), "Invalid JSON input")
 
-    @pytest.mark.parametrize("body", ["1 / 0", "sys.exit(2)", "raise SystemExit", "return 5"])
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "1 / 0",
+            "sys.exit(2)",
+            "raise SystemExit",
+            "raise KeyboardInterrupt",
+            "import asyncio; raise asyncio.CancelledError",
+            "raise type('Mute', (Exception,), {'__str__': None})",
+            "return 5",
+            "return Decision(reason=5)",
+            "return Decision(message=5)",
+            "return Decision(warnings=None)",
+        ],
+    )
     def test_on_what_nobody_foresaw(self, hook: Hook, body: str) -> None:
         hook.says(f"import sys; {body}")
         result = hook.stop()
@@ -125,18 +161,46 @@ class TestItFailsOpen:
         assert result.exit_code == 0
         assert "Traceback" in hook.log.read_text()
 
+    def test_where_nobody_reads_the_log(self, hook: Hook) -> None:
+        hook.says("1 / 0")
+        hook.log.parent.mkdir(parents=True)
+        os.mkfifo(hook.log)
+        assert_approved(hook.stop(), "failed .ZeroDivisionError: division by zero. and blocks nothing.$")
+
     def test_none_allows(self, hook: Hook) -> None:
         hook.says("return None")
         assert hook.stop().json == {"suppressOutput": True}
 
 
-@pytest.mark.parametrize("noise", ["print('noise')", "import os; os.system('echo noise')"])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "print('noise')",
+        "import os; os.system('echo noise')",
+        "import atexit; atexit.register(print, 'noise')",
+        "import threading; threading.Timer(0.3, print, ['noise']).start()",
+        "import os; print('noise', flush=True); os.close(1)",
+        "import sys; print('noise'); sys.stdout.close()",
+        "import os, sys; child = os.fork(); child or sys.exit(print('noise', flush=True)); os.waitpid(child, 0)",
+        "import os; child = os.fork(); child or 1 / (print('noise', flush=True) or 0); os.waitpid(child, 0)",
+        "import os; print('noise', flush=True); child = os.fork(); child and os.waitpid(child, 0)",
+    ],
+)
 def test_exactly_one_document(hook: Hook, noise: str) -> None:
     hook.says(f"{noise}; return Decision(reason='stay')")
     result = hook.stop()
     assert_blocked(result, "stay")
     assert result.stdout == '{"decision": "block", "reason": "stay"}\n'
     assert "noise" in result.stderr
+
+
+@pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full"])
+def test_nobody_reads_stderr(hook: Hook, stderr: str) -> None:
+    hook.says("print('noise'); return Decision(reason='stay')")
+    hook.project.env.pop("PYTHONUNBUFFERED", None)  # what is buffered fails when the interpreter ends
+    result = hook.stop(shell=stderr)
+    assert_blocked(result, "stay")
+    assert (result.stdout, result.exit_code) == ('{"decision": "block", "reason": "stay"}\n', 0)
 
 
 def test_inside_a_review_it_is_not_ours_to_silence(hook: Hook) -> None:
