@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+MAX_MARKS = 5000  # each could begin another level
+
 
 class Document(Value):
     """A file's mapping, the YAML that it was made of, the text after the frontmatter if there is one, and the bytes.
@@ -100,7 +102,9 @@ def _split(text: str) -> tuple[str, str, int]:
 
 def _parse(text: str, name: str, offset: int) -> tuple[dict[str, Any], Any]:
     yaml = yaml_module()
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+    # libyaml's binding has no limit to its recursion and would take the whole process down; pure Python raises.
+    nests = sum(text.count(mark) for mark in "[{-?") > MAX_MARKS
+    loader = (yaml.SafeLoader if nests else getattr(yaml, "CSafeLoader", yaml.SafeLoader))(text)
     try:
         node = loader.get_single_node()
         content = {} if node is None else loader.construct_document(node)

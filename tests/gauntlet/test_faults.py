@@ -36,6 +36,8 @@ class TestTheConfiguration:
             ("a: 1\n\tb: 2\n", "config.yml:2: is not valid YAML"),
             ("- a list\n", "config.yml:1: must be a mapping"),
             ("a: &a [*a, *b]\n", "config.yml:1: is not valid YAML"),
+            pytest.param("a: " + "[" * 100_000, "config.yml: is not valid YAML", id="deep"),
+            pytest.param("- " * 100_000, "config.yml: is not valid YAML", id="deep list"),
             ("max_retries: many\n", "config.yml:1: max_retries must be a whole number"),
             ("log_dir: ../outside\n", "config.yml:1: log_dir must be a path inside the project"),
             ("log_dir: /var/log\n", "log_dir must be a path inside the project"),
