@@ -55,6 +55,7 @@ while [ -L "$self" ]; do
         *) self=${self%/*}/$link ;;
     esac
 done
+case $self in */*) ;; *) self=./$self ;; esac
 
 # A version manager's shim costs ten times the interpreter, and macOS has a stub that opens a dialog.
 python=$TASKIE_PYTHON
@@ -75,7 +76,7 @@ if [ -z "$python" ]; then
     python=${python:-$shim}
 fi
 
-if [ -n "$python" ] && [ -x "$python" ]; then
+if [ -x "$python" ] && [ ! -d "$python" ]; then
     exec "$python" -I -S "${self%/*}/stop_hook.py" "$@"
 fi
 echo '{"systemMessage": "Taskie found no Python: install Python 3.9 or newer, or set TASKIE_PYTHON to one.", "suppressOutput": true}'

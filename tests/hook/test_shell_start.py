@@ -55,6 +55,12 @@ class TestItAnswersByItself:
 
 
 class TestItLeavesItToPython:
+    @pytest.mark.parametrize("name", ["stop-hook.sh", "./stop-hook.sh", "../hooks/stop-hook.sh"])
+    def test_however_it_is_called(self, plan: Plan, run_hook: RunHook, name: str) -> None:
+        """A start that fails exits 2, which a client takes for a block."""
+        result = run_hook(command=f"cd '{ROOT}/hooks' && exec sh {name} --fail-open")
+        assert_approved(result, "validated")
+
     def test_with_a_plan_here(self, plan: Plan, run_hook: RunHook) -> None:
         assert_approved(run_hook(command=OPEN), "validated")
 
