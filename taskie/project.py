@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from taskie.errors import CommandError
+from taskie.protocol import speakable
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -58,7 +59,7 @@ def places(cwd: str, env: Mapping[str, str], file: object = None) -> list[str]:
         upwards.append(parent)
         at = parent
     if isinstance(file, str) and "\0" not in file:
-        target = os.path.dirname(os.path.realpath(os.path.join(here, file)))
+        target = os.path.dirname(os.path.realpath(os.path.join(here, speakable(file))))
         if working_tree(target):
             upwards = list(dict.fromkeys([*places(target, {}), *upwards]))
     started = env.get("CLAUDE_PROJECT_DIR")

@@ -6,7 +6,7 @@ import os
 
 from taskie import project
 from taskie.autopilot import EVENTS, MARKER, state
-from taskie.protocol import Decision
+from taskie.protocol import Decision, speakable
 from taskie.store import StoreError
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ def objection(event: Event, env: Mapping[str, str]) -> str | None:
     path = event.tool_input.get("file_path")
     if event.tool_name not in TOOLS or not isinstance(path, str) or not path or "\0" in path:
         return None
-    targets = _targets(event.cwd, path)
+    targets = _targets(event.cwd, speakable(path))  # as the client itself will write the name
     for root in project.places(event.cwd, env, path):
         if any(_is_below(target, root) for target in targets) and os.path.lexists(os.path.join(root, MARKER)):
             return _objection(root, targets)

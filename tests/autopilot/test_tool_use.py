@@ -47,7 +47,7 @@ class TestNoCodeBeforeThePlan:
     @pytest.mark.parametrize(
         "path",
         ["src/app.py", "./src/app.py", "src/new/deep/file.py", "{root}/src/app.py", "docs/../src/app.py", "src/./x",
-         "{root}/docs/../src/app.py", "{root}/../{name}/src/app.py", "src//app.py", "src"],
+         "{root}/docs/../src/app.py", "{root}/../{name}/src/app.py", "src//app.py", "src", "src/\ud800.py"],
     )  # fmt: skip
     def test_denied_before_and_allowed_after(self, unplanned: Autopilot, tool: str, path: str) -> None:
         target = path.format(root=unplanned.root, name=unplanned.root.name)
