@@ -47,7 +47,10 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
 def configured_hook(config: pytest.Config) -> str | None:
     """The command of the command line, else of the ini file, else None."""
-    return config.getoption("--taskie-hook") or config.getini("taskie_hook") or None
+    hook = (config.getoption("--taskie-hook") or "").strip() or config.getini("taskie_hook")
+    if not isinstance(hook, str):
+        raise pytest.UsageError(f"taskie_hook must be a string, one shell command, not {hook!r}")
+    return hook.strip() or None
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:

@@ -120,3 +120,19 @@ def test_a_file_that_is_not_there_is_not_approved(pytester: pytest.Pytester) -> 
     outcome = pytester.runpytest()
     outcome.assert_outcomes(failed=1)
     outcome.stdout.fnmatch_lines(["*approved only by accident: exit code 127*"])
+
+
+def test_blanks_are_not_a_command(pytester: pytest.Pytester) -> None:
+    """The shell would run them, say nothing and exit 0: an approval by nobody."""
+    pytester.makepyfile("def test_it(run_hook): run_hook()")
+    result = pytester.runpytest("--taskie-hook= ")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*run_hook() does not know your hook*"])
+
+
+def test_a_list_is_not_a_command(pytester: pytest.Pytester) -> None:
+    pytester.makepyprojecttoml("[tool.pytest.ini_options]\ntaskie_hook = ['sh', 'mine.sh']")
+    pytester.makepyfile("def test_it(run_hook): run_hook()")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: taskie_hook must be a string, one shell command, not *'mine.sh'*"])
