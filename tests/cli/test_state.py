@@ -261,6 +261,12 @@ class TestBegin:
         plan.state.write(phase=before, next_phase=None)
         assert taskie("state", "begin", *words) == 0
 
+    @pytest.mark.parametrize("spoiled", [5, ["new-plan"], {}, "nonsense"])
+    def test_a_phase_that_is_none_is_no_obstacle(self, spoiled: object, taskie: Taskie, plan: Plan) -> None:
+        plan.state.write(phase=spoiled)
+        assert taskie("state", "begin", "new-plan") == 0
+        assert plan.state.read()["phase"] == "new-plan"
+
     def test_there_is_no_other(self) -> None:
         assert [cycle for cycle, *_ in BEGINNINGS] == list(CYCLES)
 
