@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from importlib import import_module
@@ -29,30 +30,47 @@ def main(argv: Sequence[str] | None = None) -> int:
         from taskie import hook  # at once: a hook must not wait for a parser
 
         return hook.main(words[1:], only)
+    sys.stdout = sys.stdout or io.StringIO()  # None if it is closed
     try:
-        parser, commands = _parser(words)
-        if not words or words[0].startswith("-"):
-            for name, entry in _plugged_in().items():
-                commands.add_parser(name, help=entry.load().SUMMARY)
-        elif words[0] not in commands.choices:
-            return _foreign(words[0])(words[1:])
-        options = vars(parser.parse_args(words))
-        if "run" not in options:
-            parser.print_help()
-            return USAGE_ERROR
-        module, _, function = options.pop("run").partition(":")
-        code: int = getattr(import_module(module), function)(**options)
-        return code
+        try:
+            return _run(words)
+        finally:
+            _flush()  # here, where it can still be answered
     except CommandError as error:
         print(f"taskie: {error}", file=sys.stderr)
         return error.code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except KeyboardInterrupt:
         return 130
     except Interrupted as interrupted:
         return interrupted.end_process()
+
+
+def _run(words: list[str]) -> int:
+    parser, commands = _parser(words)
+    if not words or words[0].startswith("-"):
+        _add_plugged_in(commands)
+    elif words[0] not in commands.choices:
+        return _foreign(words[0])(words[1:])
+    options = vars(parser.parse_args(words))
+    if "run" not in options:
+        parser.print_help()
+        return USAGE_ERROR
+    module, _, function = options.pop("run").partition(":")
+    code: int = getattr(import_module(module), function)(**options)
+    return code
+
+
+def _flush() -> None:
+    """Nobody may read what is printed, or the disk be full; what is left of it must not fail again at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise CommandError(f"the output cannot be written ({error.strerror})") from None
 
 
 def _plugged_in() -> dict[str, EntryPoint]:
@@ -64,12 +82,30 @@ def _plugged_in() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entries}
 
 
+def _add_plugged_in(commands: Commands) -> None:
+    """Their names and summaries, for the list of commands. One of our own names stays ours."""
+    for name, entry in _plugged_in().items():
+        if name not in commands.choices:
+            try:
+                summary = str(entry.load().SUMMARY)
+            except (Exception, SystemExit) as error:
+                summary = _unusable(error)
+            commands.add_parser(name, help=summary.replace("%", "%%"))
+
+
+def _unusable(error: BaseException) -> str:
+    return f"cannot be used ({type(error).__name__}: {error})"
+
+
 def _foreign(name: str) -> Callable[[Sequence[str]], int]:
     entry = _plugged_in().get(name)
     if entry is None:
         hint = "`taskie --help` lists all; some, such as `client`, need an installation: pip install pytest-taskie"
         raise CommandError(f"there is no command {name!r}. {hint}", USAGE_ERROR)
-    main: Callable[[Sequence[str]], int] = entry.load().main
+    try:
+        main: Callable[[Sequence[str]], int] = entry.load().main
+    except Exception as error:
+        raise CommandError(f"the command {name!r} {_unusable(error)}") from error
     return main
 
 
@@ -97,7 +133,7 @@ def _parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Commands]:
 
             raise CommandError(report(fault, os.environ, f"Taskie's engine {name}"))
         if name not in commands.choices:
-            commands.add_parser(name, help=f"cannot be used ({type(fault).__name__}: {fault})")
+            commands.add_parser(name, help=_unusable(fault).replace("%", "%%"))
     return parser, commands
 
 

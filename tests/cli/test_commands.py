@@ -73,6 +73,71 @@ def test_a_directory_that_is_gone_is_said(
     assert capsys.readouterr() == ("", said)
 
 
+class TestCommandsOfOtherPackages:
+    """Whatever is installed beside it, `taskie --help` and our own commands work."""
+
+    @pytest.fixture
+    def run(self, tmp_path: Path, project: Project) -> Callable[..., subprocess.CompletedProcess[str]]:
+        def run(entry: str, text: str, *words: str) -> subprocess.CompletedProcess[str]:
+            installed = tmp_path / "installed"
+            info = installed / "other-1.dist-info"
+            info.mkdir(parents=True)
+            (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1\n")
+            (info / "entry_points.txt").write_text(f"[taskie.commands]\n{entry}\n")
+            (installed / "other.py").write_text(text)
+            env = {**project.env, "PYTHONPATH": f"{installed}{os.pathsep}{ROOT}"}
+            command = [sys.executable, "-m", "taskie", *words]
+            return subprocess.run(command, capture_output=True, text=True, cwd=project.path, env=env)
+
+        return run
+
+    @pytest.mark.parametrize(
+        ("text", "listed"),
+        [
+            ("1 / 0", "cannot be used (ZeroDivisionError: division by zero)"),
+            ("raise SystemExit(3)", "cannot be used (SystemExit: 3)"),
+            ("raise ValueError('5 % of it')", "cannot be used (ValueError: 5 % of it)"),
+            ("", "cannot be used (AttributeError: module 'other' has no attribute 'SUMMARY')"),
+            ("SUMMARY = '100 % of it'", "100 % of it"),
+        ],
+    )
+    def test_one_that_is_broken(
+        self, run: Callable[..., subprocess.CompletedProcess[str]], text: str, listed: str
+    ) -> None:
+        done = run("foreign = other", text, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"foreign {listed}" in " ".join(done.stdout.split())
+
+    def test_one_that_cannot_be_run(self, run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+        done = run("foreign = nowhere", "", "foreign")
+        assert (done.returncode, done.stdout) == (1, "")
+        wrong = "cannot be used (ModuleNotFoundError: No module named 'nowhere')"
+        assert done.stderr == f"taskie: the command 'foreign' {wrong}\n"
+
+    @pytest.mark.parametrize("name", ["status", "gauntlet"])
+    def test_one_with_a_name_of_ours(self, run: Callable[..., subprocess.CompletedProcess[str]], name: str) -> None:
+        done = run(f"{name} = other", "SUMMARY = 'the other one'", "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "the other one" not in done.stdout
+
+
+class TestStandardOutput:
+    @pytest.mark.parametrize("words", ["--help", "status"])
+    @pytest.mark.parametrize(
+        ("where", "code", "said"),
+        [
+            (">/dev/full", 1, "taskie: the output cannot be written (No space left on device)\n"),
+            (">&-", 0, ""),
+            ("| true; exit ${PIPESTATUS[0]}", 1, ""),
+        ],
+    )
+    def test_nobody_reads_it(self, project: Project, words: str, where: str, code: int, said: str) -> None:
+        command = f"{sys.executable} -m taskie {words} {where}"
+        env = {**project.env, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=project.path, env=env)
+        assert (done.returncode, done.stderr) == (code, said)
+
+
 class TestStatus:
     @pytest.fixture(autouse=True)
     def in_project(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
