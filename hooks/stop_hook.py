@@ -22,7 +22,8 @@ def start() -> int:
     if not os.path.exists(compiled) and not os.access(package, os.W_OK):
         # Compiling everything again at each stop would cost more than all the rest.
         cache = os.environ.get("CLAUDE_PLUGIN_DATA") or os.path.join(os.path.expanduser("~"), ".cache", "taskie")
-        sys.pycache_prefix = os.path.join(cache, "pycache")
+        if os.path.isabs(cache):  # without a home it would be in the project
+            sys.pycache_prefix = os.path.join(cache, "pycache")
     sys.path.insert(0, home)
     from taskie.hook import main
 

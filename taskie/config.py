@@ -123,8 +123,8 @@ def load(root: str, env: Mapping[str, str]) -> Config:
     settings: dict[str, Any] = {}
     warnings: list[str] = []
     for path, is_pyproject, is_users in sources:
-        if not os.path.lexists(path):
-            continue
+        if not os.path.isabs(path) or not os.path.lexists(path):
+            continue  # without a home, yours would be a file of the clone
         try:
             tables = _read_toml(path, is_pyproject)
         except StoreError as error:

@@ -177,8 +177,9 @@ def _say(decision: Decision, event: Event | None, name: str | None, only: str | 
 
 
 def cache(env: Mapping[str, str]) -> str:
-    """Our folder for what may be lost."""
-    return os.path.join(env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "taskie")
+    """Our folder for what may be lost. Without a home it would be one in the project, so then it cannot be made."""
+    folder = env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(folder if os.path.isabs(folder) else os.devnull, "taskie")
 
 
 def _open_at_once(path: str, flags: int) -> int:

@@ -228,3 +228,15 @@ def test_empty_files(sources: Sources) -> None:
     for path in (sources.user, sources.project, sources.pyproject):
         path.touch()
     assert sources.load() == DEFAULT
+
+
+@pytest.mark.parametrize("name", ["HOME", "XDG_CONFIG_HOME"])
+def test_without_a_home_a_clone_cannot_pose_as_the_user(
+    sources: Sources, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sources.root)
+    for folder in ("~/.config/taskie", "~/taskie"):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "config.toml").write_text('[review]\ncommand = "theirs"\n')
+    sources.env[name] = "~"  # as Python has it for a user whom the system does not know
+    assert sources.load() == DEFAULT

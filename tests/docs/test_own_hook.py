@@ -125,6 +125,17 @@ class TestItNeverLoops:
         hook.says(f"{made}; {change}; return Decision(reason='stay')", relative=True)
         assert [hook.stop(active=active).blocked for active in (False, True, True)] == [True, False, False]
 
+    @pytest.mark.parametrize("name", ["HOME", "XDG_CACHE_HOME"])
+    def test_without_a_home_nothing_is_left_in_the_project(self, hook: Hook, name: str) -> None:
+        hook.says("return Decision(reason='stay')")
+        hook.project.env[name] = "~"  # as Python has it for a user whom the system does not know
+        before = sorted(hook.project.path.iterdir())
+        assert hook.stop().blocked
+        assert_approved(hook.stop(active=True), "stay")
+        hook.says("1 / 0")
+        assert_approved(hook.stop(), "and blocks nothing.$")
+        assert sorted(hook.project.path.iterdir()) == before
+
     def test_nothing_stays_behind(self, hook: Hook) -> None:
         hook.says("return Decision(reason='stay' if not turn.active else None)")
         assert hook.stop().blocked

@@ -177,3 +177,7 @@ class TestThePlugin:
         )
         assert list(data.rglob("hook.*.pyc"))
         assert not list((home / "taskie").rglob("*.pyc"))
+        # A user whom the system does not know has no home: Python then says "~".
+        without = {"TASKIE_PYTHON": str(python), "CLAUDE_PLUGIN_DATA": None, "HOME": "~"}
+        assert_approved(run_hook(command=command, env=without), "validated")
+        assert not (project.path / "~").exists()
