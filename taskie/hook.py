@@ -87,6 +87,8 @@ def answer(
         except Exception as error:  # it cannot be put into words: a reason that is not a text, a dialect's bug
             decision = Decision(warnings=(report(error, env, subject),), details=FAILED)
             return _say(decision, event, name, None, stdout)
+    except KeyboardInterrupt:  # somebody has started it by hand, and it waits for an event
+        return Interrupted(2).end_process()
     except Interrupted as interrupted:
         return interrupted.end_process()
 

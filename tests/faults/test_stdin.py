@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from support.stopping import Stops
 from faults.conftest import CheckedHook
 from faults.snapshot import snapshot
 from pytest_taskie import Events, HookResult, Plan, Project, RunHook, assert_approved
+from taskie import hook
 
 BAD = {
     "empty": (b"", "stdin was empty"),
@@ -66,6 +68,24 @@ def test_never_closed(
     assert result.stderr == "Invalid JSON input: stdin was not closed within 5 seconds\n"
     assert_approved(checked_hook(), "^Invalid JSON input: stdin was not closed within 5 seconds$")
     assert endless == [pytest.approx(5.0, abs=0.5), pytest.approx(5.0, abs=0.5)]
+
+
+def test_interrupted_from_the_keyboard(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """It ends as the signal asks, and without a traceback."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(select, "select", interrupt)
+    monkeypatch.setattr(os, "kill", lambda process, number: ended.append((process, number)))
+    ended: list[tuple[int, int]] = []
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        hook.main()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended == [(os.getpid(), signal.SIGINT)]
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.fixture
