@@ -6,7 +6,7 @@ USAGE_ERROR = 2
 
 
 class CommandError(Exception):
-    """A command cannot do what was asked; the message says what to do. Exit 1, or 2 for wrong input."""
+    """What was asked cannot be done; the message says why and what to do. A command exits 1, or 2 for wrong input."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 
+from taskie.errors import CommandError
 from taskie.programs import find_program
 from taskie.protocol import shown
 
@@ -17,7 +18,7 @@ _ALIEN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMES
 _ARGUMENTS = 100_000  # characters of paths in one call; every system allows more
 
 
-class GitError(Exception):
+class GitError(CommandError):
     """git is not there, failed or took too long; the message is a sentence."""
 
 

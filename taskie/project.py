@@ -104,4 +104,4 @@ def marked(marker: str, places: list[str]) -> list[str]:
 
 def find(marker: str, places: list[str]) -> str | None:
     """The nearest of these directories that holds the marker."""
-    return next(iter(marked(marker, places)), None)
+    return next((place for place in places if os.path.lexists(os.path.join(place, marker))), None)

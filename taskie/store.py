@@ -12,6 +12,7 @@ import os
 import stat
 import time
 
+from taskie.errors import CommandError
 from taskie.protocol import parse_json
 
 TYPE_CHECKING = False
@@ -24,7 +25,7 @@ MAX_STATE = 4 * 1024 * 1024
 _BLANK = " \t\r\n"
 
 
-class StoreError(Exception):
+class StoreError(CommandError):
     """A file cannot be used; the message is a sentence about it."""
 
 

@@ -22,7 +22,7 @@ from taskie.protocol import parse_json, shown
 from taskie.store import Lock, StoreError, timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from taskie.autopilot.state import State
 
@@ -54,37 +54,24 @@ def warn(text: str) -> None:
     print("taskie: " + "\n  ".join(lines), file=sys.stderr, flush=True)
 
 
-def attempt(do: Callable[[], Any]) -> Any:
-    """An expected failure ends the command with its message and exit code 1."""
-    try:
-        return do()
-    except (Refused, StoreError, GitError) as error:
-        raise CommandError(str(error)) from None
-
-
-def answer(do: Callable[[], dict[str, Any]]) -> int:
-    """A step of the loop: print what comes next, which is a JSON object whether `--json` asks for it or not."""
-    print(json.dumps(attempt(do)))
+def answer(following: dict[str, Any]) -> int:
+    """After a step of the loop: print what comes next, a JSON object whether `--json` asks for it or not."""
+    print(json.dumps(following))
     return 0
 
 
 def init(spec_id: str, spec_path: str, *, force: bool) -> int:
     """A new state; an existing one stays unless `force` is set."""
     root = tree()
-
-    def do() -> None:
-        for name, text in (("SPEC_ID", spec_id), ("SPEC_PATH", spec_path)):
-            if not text.strip() or not text.isprintable():
-                raise Refused(f"{name} is empty or not printable")
-        with Lock(root) as lock:
-            if not lock.take(states.PATIENCE):
-                raise Refused(f"{root} is in use by another process. Try again.")
-            if os.path.lexists(states.path_of(root)) and not force:
-                raise Refused(f"{states.path_of(root)} already exists; --force discards it and starts over")
-            started = timestamp()
-            states.write(root, states.new(spec_id, spec_path, started))
-
-    attempt(do)
+    for name, text in (("SPEC_ID", spec_id), ("SPEC_PATH", spec_path)):
+        if not text.strip() or not text.isprintable():
+            raise Refused(f"{name} is empty or not printable")
+    with Lock(root) as lock:
+        if not lock.take(states.PATIENCE):
+            raise Refused(f"{root} is in use by another process. Try again.")
+        if os.path.lexists(states.path_of(root)) and not force:
+            raise Refused(f"{states.path_of(root)} already exists; --force discards it and starts over")
+        states.write(root, states.new(spec_id, spec_path, timestamp()))
     if not os.path.isfile(os.path.join(root, spec_path)):
         warn(f"there is no {shown(spec_path)} in {root} yet: without it nothing is verified and no log is kept in it")
     print(f"{states.path_of(root)} is ready. Next: `taskie autopilot plan` sets the tasks.")
@@ -94,22 +81,17 @@ def init(spec_id: str, spec_path: str, *, force: bool) -> int:
 def plan(tasks: str, *, force: bool) -> int:
     """Set the tasks."""
     root = state_root()
+    states.need(root)
+    planned = _tasks(tasks)
+    base = _head(root)
 
-    def do() -> list[tuple[int | str, str]]:
-        states.need(root)
-        planned = _tasks(tasks)
-        base = _head(root)
+    def change(state: State) -> None:
+        begun = any(task["status"] != "pending" for task in state["tasks"])
+        if begun and not force:
+            raise Refused("a task has already been started; --force discards it and plans again")
+        loop.plan(state, planned, base)
 
-        def change(state: State) -> None:
-            begun = any(task["status"] != "pending" for task in state["tasks"])
-            if begun and not force:
-                raise Refused("a task has already been started; --force discards it and plans again")
-            loop.plan(state, planned, base)
-
-        states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
-        return planned
-
-    planned = attempt(do)
+    states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
     count = f"{len(planned)} task{'s' if len(planned) > 1 else ''}"
     print(f"{count} planned. Next: coder, for task {shown(str(planned[0][0]))}.")
     return 0
@@ -157,10 +139,7 @@ def update(task: str, field: str, value: str) -> int:
         record[field] = wanted
         return loop.finish_by_hand(state, record) if (field, wanted) == ("status", "done") else None
 
-    def do() -> loop.Answer | None:
-        return states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
-
-    moved = attempt(do)
+    moved = states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
     print(f"Task {shown(task)}: {field} = {value}." + (f" Next: {moved.next}, {moved.why}." if moved else ""))
     return 0
 
@@ -224,25 +203,25 @@ def _described(root: str, state: State) -> list[str | Table]:
 
 
 def advance(event: str, *, as_json: bool = False) -> int:
-    return answer(lambda: advancing.advance(state_root(), advancing.parse(event), os.environ, warn))
+    return answer(advancing.advance(state_root(), advancing.parse(event), os.environ, warn))
 
 
 def commit(message: str, *, as_json: bool = False) -> int:
     from taskie.autopilot import committing
 
-    return answer(lambda: committing.commit(state_root(), message, os.environ, warn))
+    return answer(committing.commit(state_root(), message, os.environ, warn))
 
 
 def verify(wait: float, *, as_json: bool = False) -> int:
     from taskie.autopilot import verifying
 
-    return answer(lambda: verifying.verify(state_root(), os.environ, warn, wait))
+    return answer(verifying.verify(state_root(), os.environ, warn, wait))
 
 
 def regression(command: Sequence[str], *, as_json: bool = False) -> int:
     from taskie.autopilot import regression as capturing
 
-    return answer(lambda: capturing.capture(state_root(), command, os.environ, warn))
+    return answer(capturing.capture(state_root(), command, os.environ, warn))
 
 
 def pre_check(files: Sequence[str]) -> int:
@@ -267,7 +246,7 @@ def test(command: Sequence[str], timeout: float, *, as_json: bool) -> int:
     if not command:
         raise CommandError("say what to run: taskie autopilot test -- pytest -q", 2)
     root = state_root()
-    tested = attempt(lambda: testing.run(command, cwd=here(), root=root, env=os.environ, seconds=timeout))
+    tested = testing.run(command, cwd=here(), root=root, env=os.environ, seconds=timeout)
 
     def remember(state: State) -> None:
         state["loop"]["tested"] = {"passed": tested.passed, "failing": list(tested.failing[:1000])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from taskie.errors import CommandError
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -37,7 +38,7 @@ NEXT_TASK, END, RESUME = "next_task", "phase_3", "resume"
 STEPS = (*FLOW, *ASIDE, *HALTS, END)
 
 
-class Refused(Exception):
+class Refused(CommandError):
     """The event does not belong here, or a gate forbids it; the message names the gate."""
 
 

@@ -15,7 +15,7 @@ from taskie.gauntlet.config import Gates, load
 from taskie.gauntlet.entries import Job, jobs
 from taskie.gauntlet.repository import Repository
 from taskie.gauntlet.run import RunRequest, execute_run
-from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult, Unable
+from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,8 +36,6 @@ def _config(root: str) -> Gates:
     except Invalid as error:
         listed = "\n".join(f"  {problem}" for problem in error.problems)
         raise CommandError(f"the configuration is invalid:\n{listed}") from None
-    except Unable as error:
-        raise CommandError(str(error)) from None
 
 
 def run(timeout: float | None, kinds: tuple[str, ...] = tuple(KINDS), names: Sequence[str] = ()) -> int:
@@ -120,16 +118,13 @@ def clean() -> int:
     if not os.path.isdir(log_dir):
         print("Nothing to clean.")
         return 0
+    held = lock.take(log_dir)
+    if held is None:
+        raise CommandError("a run is in progress; its logs are not moved")
     try:
-        held = lock.take(log_dir)
-        if held is None:
-            raise CommandError("a run is in progress; its logs are not moved")
-        try:
-            moved = record.archive(log_dir, with_state=True)
-        finally:
-            lock.release(log_dir, held)
-    except Unable as error:
-        raise CommandError(str(error)) from None
+        moved = record.archive(log_dir, with_state=True)
+    finally:
+        lock.release(log_dir, held)
     print(f"Moved {len(moved)} files to {os.path.join(log_dir, record.PREVIOUS)}." if moved else "Nothing to clean.")
     return 0
 
@@ -140,8 +135,6 @@ def validate() -> int:
         problems = load(root).problems
     except Invalid as error:
         problems = error.problems
-    except Unable as error:
-        raise CommandError(str(error)) from None
     for problem in problems:
         print(f"{'warning' if problem.warning else 'error'}: {problem}")
     errors = sum(not problem.warning for problem in problems)
@@ -164,14 +157,11 @@ def list_gates() -> int:
 
 def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     log_dir = os.path.join(root, config.log_dir)
-    try:
-        repository = Repository(root, os.environ, time.monotonic() + 60)
-        seen = repository.snapshot(config.log_dir, config.rules)
-        before = record.load(log_dir, [])
-        base = changes.find_base(repository, seen, config.base_branch, before)
-        found = changes.find(repository, seen, base, config.log_dir)
-    except Unable as error:
-        raise CommandError(str(error)) from None
+    repository = Repository(root, os.environ, time.monotonic() + 60)
+    seen = repository.snapshot(config.log_dir, config.rules)
+    before = record.load(log_dir, [])
+    base = changes.find_base(repository, seen, config.base_branch, before)
+    found = changes.find(repository, seen, base, config.log_dir)
     return found, jobs(config, found.files, before.open_gates, os.environ)
 
 

@@ -5,6 +5,7 @@ One set of names for the run, the hook and the record. Pure: reads and writes no
 
 from __future__ import annotations
 
+from taskie.errors import CommandError
 from taskie.protocol import shown
 from taskie.values import Value
 
@@ -116,7 +117,7 @@ class Invalid(Exception):
         self.problems = problems
 
 
-class Unable(Exception):
+class Unable(CommandError):
     """Something that the gates need is missing or does not work; it says nothing about the agent's work."""
 
 

@@ -89,13 +89,10 @@ def _put(path: str, name: str, text: str) -> str:
 
 def _ignore(root: str) -> str:
     path = os.path.join(root, ".gitignore")
-    try:
-        before = (read_regular(os.path.realpath(path)) or b"").decode("utf-8", "surrogateescape")
-        lines = {line.strip().strip("/") for line in before.splitlines()}
-        if LOGS in lines:
-            return ".gitignore already has the log directory."
-        gap = "" if not before or before.endswith("\n") else "\n"
-        replace(os.path.realpath(path), f"{before}{gap}{LOGS}/\n".encode("utf-8", "surrogateescape"))
-    except StoreError as error:
-        raise CommandError(str(error)) from None
+    before = (read_regular(os.path.realpath(path)) or b"").decode("utf-8", "surrogateescape")
+    lines = {line.strip().strip("/") for line in before.splitlines()}
+    if LOGS in lines:
+        return ".gitignore already has the log directory."
+    gap = "" if not before or before.endswith("\n") else "\n"
+    replace(os.path.realpath(path), f"{before}{gap}{LOGS}/\n".encode("utf-8", "surrogateescape"))
     return f"Added {LOGS}/ to .gitignore."
