@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from taskie.programs import Outcome, Programs
     from taskie.project import Context
 
-_UNKNOWN_OPTION = re.compile(rb"unknown option '?(--[a-z-]+)")
+_UNKNOWN_OPTION = rb"unknown option '?(--[a-z-]+)"
 _DROPPABLE = ("--settings", "--no-session-persistence")
 MAX_LOG = 1024 * 1024
 
@@ -93,7 +93,7 @@ def _run(context: Context, command: list[str], model: str, prompt: str, log: str
             asked = Command("agent", argv, context.root, context.env, output.stdout, output.stderr, seconds=seconds)
             outcome = programs.run(asked, context.deadline)
             said, complained = output.read()
-        unknown = _UNKNOWN_OPTION.search(complained)
+        unknown = re.search(_UNKNOWN_OPTION, complained)
         option = unknown[1].decode() if unknown and outcome.exit_code else None
         if option in _DROPPABLE and option not in without:
             without.append(option)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 
-from taskie.config import is_model
+from taskie.config import LETTERS, is_model
 from taskie.plans.phases import NEW_PLAN, PHASES
 from taskie.protocol import parse_json
 from taskie.store import Lock, StoreError, edit_object, read_regular, replace
@@ -24,8 +23,8 @@ REQUIRED = ("phase", "next_phase", "review_model", "max_reviews", "consecutive_c
 COMPARED = ("phase", "next_phase", "phase_iteration", "current_task", "review_model", "consecutive_clean")
 LOCK_PATIENCE = 10.0
 
-_TASK = re.compile(r"[A-Za-z0-9_-]+")
-_PLAN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+_OF_A_TASK = LETTERS | set("_-")
+_OF_A_PLAN = LETTERS | set("._-")
 MAX_NAME = 200  # with -post-review-N.md it must still be a file's name
 
 
@@ -48,11 +47,11 @@ class PlanState(Value):
 
 def is_plan_id(name: str) -> bool:
     """Whether a name is safe in a prompt and a message: never an option, nor a hidden directory."""
-    return len(name) <= MAX_NAME and _PLAN.fullmatch(name) is not None
+    return 0 < len(name) <= MAX_NAME and name[0] not in ".-" and _OF_A_PLAN.issuperset(name)
 
 
 def is_task_id(name: str) -> bool:
-    return len(name) <= MAX_NAME and _TASK.fullmatch(name) is not None
+    return 0 < len(name) <= MAX_NAME and _OF_A_TASK.issuperset(name)
 
 
 def _count(value: Any) -> bool:

@@ -9,7 +9,7 @@ from taskie.protocol import shown
 
 _ID = "[A-Za-z0-9_-]+"
 _DOCUMENTS = ("plan", "design", "tasks")
-_SUBJECTS = (*_DOCUMENTS, *(review.subject.format(task=_ID) for review in REVIEWS.values()))
+_SUBJECTS = dict.fromkeys((*_DOCUMENTS, *(review.subject.format(task=_ID) for review in REVIEWS.values())))
 _KNOWN = re.compile(rf"(?:{'|'.join(_DOCUMENTS)}|task-{_ID}|(?:{'|'.join(_SUBJECTS)})-(?:post-)?review-[0-9]+)\.md")
 _BASED_REVIEW = re.compile(rf"({'|'.join(_DOCUMENTS)})-review-[0-9]+\.md")
 _POST_REVIEW = re.compile(r"(.+)-post-review-([0-9]+)\.md")
