@@ -117,3 +117,29 @@ def test_no_circles() -> None:
     while free := {name for name, found in left.items() if not found & left.keys()}:
         left = {name: found for name, found in left.items() if name not in free}
     assert left == {}
+
+
+def modules_with(pattern: str) -> set[str]:
+    return {
+        name
+        for name, path in MODULES.items()
+        if name.startswith("taskie") and re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+
+
+def test_programs_are_run_in_one_way() -> None:
+    """git asks its questions itself; the demo and doctor's probes play the client, which is not ours."""
+    allowed = {"taskie.programs", "taskie.git", "taskie.demo", "taskie.setup.probes"}
+    assert modules_with(r"^\s*(import subprocess|from subprocess)") <= allowed
+
+
+def test_whatever_happens_is_caught_in_one_place() -> None:
+    """The hook, and what it offers to authors; the command line and status go on where an engine fails."""
+    allowed = {"taskie.hook", "taskie.own_hook", "taskie.cli", "taskie.overview"}
+    assert modules_with(r"^\s*except Exception\b") <= allowed
+
+
+def test_what_an_event_leads_to_prints_nothing() -> None:
+    of_commands = {"commands", "next_command", "blueprint", "pre_check", "testing", "verifying"}
+    printing = {name for name in modules_with(r"\bprint\(") if part(name) not in PEOPLE}
+    assert {name.rpartition(".")[2] for name in printing} <= of_commands
