@@ -14,6 +14,7 @@ from taskie.errors import Interrupted
 from taskie.guard import Turn
 from taskie.protocol import (
     APPROVE,
+    AT_ONCE,
     BUDGET,
     Decision,
     InputError,
@@ -42,8 +43,8 @@ def main(argv: Sequence[str] = (), only: str | None = None) -> int:
     """Taskie's hook, for every engine or for one alone; the exit code is for the client."""
     import taskie.engines as engines
 
-    deadline = time.monotonic() + BUDGET
     name = "Stop" if set(argv) <= {"--fail-open"} else engines.event(argv)
+    deadline = time.monotonic() + (BUDGET if name == "Stop" else AT_ONCE)
     strict = name == "Stop" and not only and "--fail-open" not in argv
     return answer(lambda event, env: decide(event, env, deadline, only), name, only=only, strict=strict)
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 MAX_INPUT = 64 * 1024 * 1024
 PATIENCE = 5.0
-BUDGET = 570.0  # seconds for one stop: past the client's 600 it would be allowed without a word
+# Seconds for one stop, and for any other event. Past the client's own limit, which leaves a stop MARGIN to clean up,
+# it would be allowed without a word.
+BUDGET, AT_ONCE, MARGIN = 570.0, 20.0, 30.0
 
 
 class InputError(Exception):

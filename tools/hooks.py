@@ -6,13 +6,13 @@ import json
 import re
 from pathlib import Path
 
-from taskie import engines
+from taskie import engines, protocol
 
 COMMAND = 'exec "${CLAUDE_PLUGIN_ROOT}"/hooks/stop-hook.sh '
 DESCRIPTION = "Reviews plans, tasks and code when the agent stops, and keeps the order of Autopilot's steps"
-# The rest of an event's handler; an event that is not named is answered at once, or not at all.
-HANDLERS = {"Stop": {"timeout": 600, "statusMessage": "Taskie is reviewing"}}
-AT_ONCE = {"timeout": 30}
+# The rest of an event's handler. The client's limit is ours and what we need to clean up.
+STOP = {"timeout": round(protocol.BUDGET + protocol.MARGIN), "statusMessage": "Taskie is reviewing"}
+OTHER = {"timeout": round(protocol.AT_ONCE * 1.5)}
 
 
 def stop_hook(root: Path) -> str:
@@ -27,6 +27,7 @@ def stop_hook(root: Path) -> str:
 def hooks_json(root: Path) -> str:
     hooks = {}
     for event, matcher in engines.events().items():
-        handler = {"type": "command", "command": COMMAND + engines.switch(event), **HANDLERS.get(event, AT_ONCE)}
+        rest = STOP if event == "Stop" else OTHER
+        handler = {"type": "command", "command": COMMAND + engines.switch(event), **rest}
         hooks[event] = [{**({"matcher": matcher} if matcher else {}), "hooks": [handler]}]
     return json.dumps({"description": DESCRIPTION, "hooks": hooks}, indent=2) + "\n"

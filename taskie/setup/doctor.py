@@ -11,13 +11,12 @@ from typing import Any, Literal
 
 from taskie import project
 from taskie.errors import CommandError
-from taskie.protocol import BUDGET, shown
+from taskie.protocol import BUDGET, MARGIN, shown
 from taskie.setup import probes, settings
 from taskie.setup.probes import Facts, Source
 
 Level = Literal["ok", "warning", "error"]
 DEFAULT_TIMEOUT = 600  # the client's, for a hook that names none
-MARGIN = 30  # what the hook needs beside a review, to write and to clean up
 TOO_OLD = (1, 0, 120)  # the newest that is known to refuse --json-schema
 NEW_ENOUGH = (2, 0, 60)  # the oldest that is known to take it
 _COLOURS: dict[Level, str] = {"ok": "\033[32m", "warning": "\033[33m", "error": "\033[31m"}

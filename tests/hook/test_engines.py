@@ -20,6 +20,7 @@ import pytest
 from pytest_taskie import Plan, Project, RunHook, assert_approved, assert_blocked
 from taskie import autopilot, claudex, cli, engines, gauntlet, hook, plans
 from taskie.engine import Status
+from taskie.project import Context
 from taskie.protocol import Decision, Event
 from taskie.setup import install, settings
 
@@ -312,6 +313,31 @@ def test_the_hook_of_one_engine_answers_whatever_fails(
     assert said.get("decision") in (None, "approve")
     assert said.get("status") in (None, "error")
     assert "unforeseen" in (project.path / ".cache" / "taskie" / "hook.log").read_text()
+
+
+@pytest.mark.parametrize("event", engines.events())
+def test_our_time_ends_before_the_clients(
+    event: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], project: Project
+) -> None:
+    """For each event, as hooks.json has it: past its limit the client goes on without an answer."""
+    engine = Broken("nowhere")
+    given: list[float] = []
+
+    def on_event(_: object, __: object, context: Context) -> Decision:
+        given.append(context.deadline)
+        return Decision()
+
+    monkeypatch.setattr(engine, "on_event", on_event)
+    monkeypatch.setattr(Broken, "EVENTS", engines.events())
+    monkeypatch.setitem(sys.modules, "one", engine)
+    switch = engines.switch(event)
+    monkeypatch.setattr(engines, "ENGINES", {"one": "one"})
+    monkeypatch.setattr(hook, "read_stdin", lambda: json.dumps({"cwd": str(project.path)}).encode())
+    manifest = json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"]
+    limit = manifest[event][0]["hooks"][0]["timeout"]
+    began = time.monotonic()
+    assert hook.main([switch]) == 0
+    assert 0 < given[0] - began <= limit - 9
 
 
 def test_two_with_one_marker_are_both_asked(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
