@@ -19,19 +19,11 @@ if TYPE_CHECKING:
     from taskie.protocol import Decision, Event
 
     class Engine(Protocol):
-        """Read-only attributes, so that a module fits."""
+        """Modules keep it: `engine: Engine = taskie.plans`."""
 
-        @property
-        def MARKER(self) -> str:  # noqa: N802 - a module's constant
-            """The file or directory below a project's root that says: this engine is used here."""
-
-        @property
-        def EVENTS(self) -> Mapping[str, str]:  # noqa: N802
-            """The events it takes, each with the client's matcher for it, "" where there is nothing to match."""
-
-        @property
-        def SUMMARY(self) -> str:  # noqa: N802
-            """One line about its commands; "" where they stand at the top level."""
+        MARKER: str  # the file or directory below a project's root that says: this engine is used here
+        EVENTS: dict[str, str]  # the events it takes, each with the client's matcher; "" matches everything
+        SUMMARY: str  # one line about its commands; "" where they stand at the top level
 
         def detect(self, roots: list[str]) -> str | None:
             """In which of these directories, which hold its marker, nearest first, it has something to do."""

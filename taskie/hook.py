@@ -125,19 +125,21 @@ def decide(event: Event, env: Mapping[str, str], deadline: float, only: str | No
     for name in [only] if only else engines.ENGINES:
         try:
             engine = engines.load(name)
+            if event.name not in engine.EVENTS:
+                continue
             roots = [place for place in places if os.path.lexists(os.path.join(place, engine.MARKER))]
-            root = engine.detect(roots) if roots and event.name in engine.EVENTS else None
-            if only and roots:
-                root = root or roots[0]  # whoever asks for one engine wants its answer
+            root = engine.detect(roots) if roots else None
+            if root is None and only and roots:
+                root = roots[0]  # whoever asks for one engine wants its answer
             if root is None:
                 continue
             asked = True
             settings = config.load(root, env)
             turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress)
             context = project.Context(root, cwd, settings, env, deadline)
+            if settings.warnings:  # at once, so that they are not lost with an engine that fails
+                decision = merge(decision, Decision(warnings=settings.warnings))
             own = engine.on_event(event.replace(cwd=cwd), turn, context)
-            if settings.warnings:
-                own = own.replace(warnings=(*settings.warnings, *own.warnings))
             decision = own if decision is APPROVE else merge(decision, own)
         except Exception as error:
             warning = report(error, env, f"Taskie's engine {name}")

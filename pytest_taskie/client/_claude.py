@@ -75,6 +75,9 @@ class ClaudeClient(ScriptedClient):
             self._without_reports.add(program)
         return self._execute([*fixed, *args, "--", text], env, cwd, timeout)
 
+    def _prepare(self, url: str, env: Environment) -> None:
+        """Nothing: its variables and its settings say everything."""
+
     def _address(self, url: str) -> Environment:
         return {
             "ANTHROPIC_BASE_URL": url,

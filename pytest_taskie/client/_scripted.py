@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,7 +49,7 @@ class Bench:
     clients: list[ScriptedClient] = field(default_factory=list)
 
 
-class ScriptedClient:
+class ScriptedClient(ABC):
     """What every client has: a script for its model, prompts, and complaints about the script at the end."""
 
     dialects: Mapping[str, Dialect] = {}
@@ -131,30 +132,31 @@ class ScriptedClient:
         self.runs.append(run)
         return run
 
+    @abstractmethod
     def _write_hooks(self, home: Path, records: Path) -> None:
         """Put the hooks, and the spy that records into this folder, where the client looks for them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _start(
         self, text: str, args: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None
     ) -> Finished:
         """Run the program on a prompt."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _transcripts(self, home: Path, session: str) -> Iterable[Path]:
         """The files in which the client keeps a session."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read(
         self, events: Sequence[Json], requests: Sequence[Request], stdins: Sequence[Json], transcript: Sequence[Json]
     ) -> Story:
         """What happened, as this client tells it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _address(self, url: str) -> Environment:
         """The variables that lead the client to its model."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _prepare(self, url: str, env: Environment) -> None:
         """Write what the client must find before it starts."""
 

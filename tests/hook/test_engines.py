@@ -340,6 +340,14 @@ def test_our_time_ends_before_the_clients(
     assert 0 < given[0] - began <= limit - 9
 
 
+def test_a_warning_about_the_settings_is_not_lost_with_an_engine_that_fails(broken: Register, project: Project) -> None:
+    broken("on_event")
+    (project.path / ".taskie" / "config.toml").write_text("[loop]\nguard = 5\n")
+    warnings = hook.decide(Event(cwd=str(project.path)), os.environ, time.monotonic() + 9).warnings
+    assert "loop.guard must be" in warnings[0]
+    assert "Taskie's engine broken failed" in warnings[1]
+
+
 def test_two_with_one_marker_are_both_asked(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
     for name in ("one", "two"):
         engine = Broken("nowhere")
