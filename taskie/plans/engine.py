@@ -92,10 +92,10 @@ def _review(context: Context, seen: Seen, due: Due) -> Decision:
         )
         name = due.review.file(number, task)
         try:
-            clean = reviewer.review(context, plan.path, name, number, due.state.review_model, prompt, programs)
+            reviewed = reviewer.review(context, plan.path, name, number, due.state.review_model, prompt, programs)
         except reviewer.ReviewFailed as error:
             raise NoReview(f"Review failed: {error}. The state is unchanged, so the next stop tries again.") from None
-        return _record(seen, loop.decide(seen.replace(clean=clean)))
+        return _record(seen, loop.decide(seen.replace(reviewed=reviewed)))
 
 
 def _record(seen: Seen, conclusion: Conclusion) -> Decision:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from taskie.config import Config
     from taskie.guard import Turn
     from taskie.plans.files import Contents, PlanDirectory
+    from taskie.plans.reviewed import Reviewed
     from taskie.plans.state import PlanState
     from taskie.plans.tasks import Task
 
@@ -27,7 +28,7 @@ class Seen(Value):
     """All that a decision rests on; `problems` are what could not be read, for the person.
 
     `state` is what `raw` means, None if it cannot be used. `answered`: the post-review that it waits for is written,
-    of this iteration and not older than its review. A review that has run was `clean` or not, or is a `failure`.
+    of this iteration and not older than its review. A review that has run is `reviewed`, or is a `failure`.
     """
 
     turn: Turn
@@ -40,7 +41,7 @@ class Seen(Value):
     state: PlanState | None = None
     answered: bool = False
     has_task_file: bool = False
-    clean: bool | None = None
+    reviewed: Reviewed | None = None
     failure: str | None = None
 
     def tasks(self) -> list[Task]:
@@ -72,8 +73,8 @@ def decide(seen: Seen) -> Conclusion:
     due = _due(seen)
     if due is None:
         return _validate(seen, _pause(seen))
-    if seen.clean is not None:
-        return _conclude(seen, due, seen.clean)
+    if seen.reviewed is not None:
+        return _conclude(seen, due, seen.reviewed)
     if not turn.may_block(due.evidence):
         return _validate(seen, f"A {due.review.title} is due. It runs when the agent stops in its next turn.")
     if not is_plan_id(name):
@@ -149,11 +150,11 @@ def _missing(seen: Seen, due: Due) -> str | None:
     return None
 
 
-def _conclude(seen: Seen, due: Due, clean: bool) -> Conclusion:
+def _conclude(seen: Seen, due: Due, reviewed: Reviewed) -> Conclusion:
     """After a review has been written."""
     review, state, required = due.review, due.state, seen.config.review_clean_required
     number = iteration(state)
-    in_a_row = state.consecutive_clean + 1 if clean else 0
+    in_a_row = state.consecutive_clean + 1 if reviewed.clean else 0
     models, model = seen.config.review_models, state.review_model
     following = (models.index(model) + 1) % len(models) if model in models else 0
     changes: dict[str, Any] = {
@@ -165,7 +166,7 @@ def _conclude(seen: Seen, due: Due, clean: bool) -> Conclusion:
     }
     if in_a_row >= required:
         return _advance(seen, due, changes, "passed")
-    verdict = f"PASS, {in_a_row} of {required} in a row" if clean else "FAIL"
+    verdict = f"PASS, {in_a_row} of {required} in a row" if reviewed.clean else "FAIL"
     message = f"{review.title.capitalize()} {number} of at most {state.max_reviews} ({model}): {verdict}."
     reason = review.block(plan=seen.plan.label, root=seen.plugin, iteration=number, task=state.current_task)
     return Conclusion(Decision(reason, message, seen.problems, due.evidence), changes)

@@ -7,15 +7,16 @@ import re
 
 from taskie.plans.files import is_written
 from taskie.plans.phases import FOR_VERDICT
+from taskie.plans.reviewed import printed, read
 from taskie.programs import MAX_OUTPUT, Command, find_program
-from taskie.protocol import parse_json, shown
+from taskie.protocol import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any
 
     from taskie.config import Config
+    from taskie.plans.reviewed import Reviewed
     from taskie.programs import Outcome, Programs
     from taskie.project import Context
 
@@ -46,23 +47,10 @@ def arguments(config: Config, model: str, prompt: str, without: Collection[str] 
     return [*argv, "--print", prompt]
 
 
-def is_clean(output: bytes) -> bool:
-    """Whether the verdict is PASS. The real client has it in `structured_output`; without a verdict it is not."""
-    document = _object(output)
-    for field in ("structured_output", "result"):
-        answer = document.get(field)
-        if isinstance(answer, str):
-            try:
-                answer = parse_json(answer)
-            except ValueError:
-                continue
-        if isinstance(answer, dict) and "verdict" in answer:
-            return bool(answer["verdict"] == "PASS")
-    return False
-
-
-def review(context: Context, plan: str, name: str, iteration: int, model: str, prompt: str, programs: Programs) -> bool:
-    """Have the review file `name` written in the plan; True if the review is clean. ReviewFailed: nothing changed."""
+def review(
+    context: Context, plan: str, name: str, iteration: int, model: str, prompt: str, programs: Programs
+) -> Reviewed:
+    """Have the review file `name` written in the plan. ReviewFailed: nothing changed."""
     config = context.config
     program = find_program(config.review_command[0], context.env.get("PATH", ""))
     if program is None:
@@ -80,7 +68,7 @@ def review(context: Context, plan: str, name: str, iteration: int, model: str, p
         raise
     file.keep()
     _remove(log)
-    return is_clean(output)
+    return read(output)
 
 
 def _run(context: Context, command: list[str], model: str, prompt: str, log: str, programs: Programs) -> bytes:
@@ -105,7 +93,7 @@ def _run(context: Context, command: list[str], model: str, prompt: str, log: str
 
 
 def _check(outcome: Outcome, said: bytes, complained: bytes, log: str) -> None:
-    answer = _object(said)
+    answer = printed(said)
     if outcome.problem is None and outcome.exit_code == 0 and answer.get("is_error") is not True:
         return
     why = f"the reviewer {outcome.problem}" if outcome.problem else f"the reviewer exited with code {outcome.exit_code}"
@@ -115,14 +103,6 @@ def _check(outcome: Outcome, said: bytes, complained: bytes, log: str) -> None:
     if b"root/sudo" in complained:
         detail += ' (as root: IS_SANDBOX=1 in a container, or review.permissions = "scoped")'
     raise ReviewFailed(f"{why}{': ' + shown(detail, 300) if detail else ''}; see {log}")
-
-
-def _object(said: bytes) -> dict[str, Any]:
-    try:
-        answer = parse_json(said)
-    except ValueError:
-        return {}
-    return answer if isinstance(answer, dict) else {}
 
 
 class _Output:

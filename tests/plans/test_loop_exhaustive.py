@@ -12,6 +12,7 @@ from taskie.guard import Turn
 from taskie.plans import loop
 from taskie.plans.files import Contents, PlanDirectory
 from taskie.plans.phases import PHASES, POST_REVIEWS, REVIEWS
+from taskie.plans.reviewed import Reviewed
 from taskie.plans.state import PlanState, fresh_cycle
 
 pytestmark = pytest.mark.state
@@ -55,7 +56,7 @@ def stop(world: World, *, clean: bool, tasks_remain: bool, strict: bool) -> tupl
         failed = loop.decide(before.replace(failure="Review failed"))
         assert (failed.due, failed.changes, failed.decision.reason) == (None, None, None), "a failure changes nothing"
         assert "Review failed" in failed.decision.warnings
-        done = loop.decide(before.replace(clean=clean))
+        done = loop.decide(before.replace(reviewed=Reviewed(clean)))
     assert done.due is None
     if done.changes is None:
         assert done.decision.reason is None, "a block is always recorded"
