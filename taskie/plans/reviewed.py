@@ -16,9 +16,8 @@ class Reviewed(Value):
     clean: bool
 
 
-def read(output: bytes) -> Reviewed:
+def read(document: dict[str, Any]) -> Reviewed:
     """The real client has the verdict in `structured_output`; a review without a verdict is not clean."""
-    document = printed(output)
     for field in ("structured_output", "result"):
         answer = document.get(field)
         if isinstance(answer, str):

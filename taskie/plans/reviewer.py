@@ -1,4 +1,4 @@
-"""One run of the reviewer: its arguments, the file it must write, the verdict it gives. Knows no state."""
+"""One run of the reviewer: the file it must write, the verdict it gives. Knows no state, and no provider's options."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import re
 
 from taskie.plans.files import is_written
 from taskie.plans.phases import FOR_VERDICT
-from taskie.plans.reviewed import printed, read
+from taskie.plans.providers import Question, provider_of
+from taskie.plans.reviewed import read
 from taskie.programs import MAX_OUTPUT, Command, find_program
 from taskie.protocol import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from typing import Any
 
-    from taskie.config import Config
+    from taskie.plans.providers import Provider
     from taskie.plans.reviewed import Reviewed
     from taskie.programs import Outcome, Programs
     from taskie.project import Context
 
 _UNKNOWN_OPTION = rb"unknown option '?(--[a-z-]+)"
-_DROPPABLE = ("--settings", "--no-session-persistence")
 MAX_LOG = 1024 * 1024
 
 
@@ -29,38 +29,21 @@ class ReviewFailed(Exception):
     """The review did not succeed; the message says why and what to do."""
 
 
-def arguments(config: Config, model: str, prompt: str, without: Collection[str] = ()) -> list[str]:
-    """What follows the program's name. `--print` and the prompt come last: list options swallow what follows."""
-    argv = ["--model", model, "--output-format", "json", "--json-schema", FOR_VERDICT]
-    if config.review_permissions == "scoped":
-        argv += ["--permission-mode", "dontAsk", "--tools", "Read,Grep,Glob,Write"]
-        # Rules for writing are spelled Edit; Write(path) never matches.
-        argv += ["--allowedTools", "Read,Grep,Glob,Edit(.taskie/**)"]
-    else:
-        argv += ["--dangerously-skip-permissions"]
-    if config.review_max_turns:
-        argv += ["--max-turns", str(config.review_max_turns)]
-    if config.review_hooks == "off" and "--settings" not in without:
-        argv += ["--settings", '{"disableAllHooks":true}']
-    if "--no-session-persistence" not in without:
-        argv += ["--no-session-persistence"]
-    return [*argv, "--print", prompt]
-
-
 def review(
     context: Context, plan: str, name: str, iteration: int, model: str, prompt: str, programs: Programs
 ) -> Reviewed:
     """Have the review file `name` written in the plan. ReviewFailed: nothing changed."""
-    config = context.config
-    program = find_program(config.review_command[0], context.env.get("PATH", ""))
+    provider, model = provider_of(model)
+    asked = Question(context.config, model, prompt, FOR_VERDICT)
+    first, *rest = provider.command(context.config)
+    program = find_program(first, context.env.get("PATH", ""))
     if program is None:
-        raise ReviewFailed(f"{shown(config.review_command[0])} was not found on PATH; install it or set review.command")
-    command = [program, *config.review_command[1:]]
+        raise ReviewFailed(f"{shown(first)} was not found on PATH; install it or set review.command")
     log = os.path.join(plan, f".review-{iteration}.log")
     file = _ReviewFile(plan, name)
     try:
         file.set_aside()
-        output = _run(context, command, model, prompt, log, programs)
+        document = _run(context, [program, *rest], provider, asked, log, programs)
         if not is_written(file.path):
             raise ReviewFailed(f"the reviewer ended without writing {name}; see {log}")
     except BaseException:
@@ -68,32 +51,34 @@ def review(
         raise
     file.keep()
     _remove(log)
-    return read(output)
+    return read(document)
 
 
-def _run(context: Context, command: list[str], model: str, prompt: str, log: str, programs: Programs) -> bytes:
-    """The reviewer's stdout. A client too old for an option that only we add is called again without it."""
+def _run(
+    context: Context, command: list[str], provider: Provider, asked: Question, log: str, programs: Programs
+) -> dict[str, Any]:
+    """What the reviewer printed. A client too old for an option that only we add is called again without it."""
     seconds = context.config.review_timeout
     without: list[str] = []
     while True:
-        argv = command + arguments(context.config, model, prompt, without)
+        argv = command + provider.arguments(asked, without)
         with _Output(log) as output:
-            asked = Command("agent", argv, context.root, context.env, output.stdout, output.stderr, seconds=seconds)
-            outcome = programs.run(asked, context.deadline)
+            run = Command("agent", argv, context.root, context.env, output.stdout, output.stderr, seconds=seconds)
+            outcome = programs.run(run, context.deadline)
             said, complained = output.read()
         unknown = re.search(_UNKNOWN_OPTION, complained)
         option = unknown[1].decode() if unknown and outcome.exit_code else None
-        if option in _DROPPABLE and option not in without:
+        if option in provider.droppable and option not in without:
             without.append(option)
             continue
-        if option == "--json-schema":
-            raise ReviewFailed("this client is too old: it does not know --json-schema; update it")
-        _check(outcome, said, complained, log)
-        return said
+        if option == provider.needed:
+            raise ReviewFailed(f"this client is too old: it does not know {option}; update it")
+        document = provider.document(said)
+        _check(outcome, document, complained, log)
+        return document
 
 
-def _check(outcome: Outcome, said: bytes, complained: bytes, log: str) -> None:
-    answer = printed(said)
+def _check(outcome: Outcome, answer: dict[str, Any], complained: bytes, log: str) -> None:
     if outcome.problem is None and outcome.exit_code == 0 and answer.get("is_error") is not True:
         return
     why = f"the reviewer {outcome.problem}" if outcome.problem else f"the reviewer exited with code {outcome.exit_code}"
