@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_DIRTY = 2000
 
 
-class Entry(Value):
+class ChangedFile(Value):
     """A file whose content differs from the index: what it is now. `mode` 0 means that it is gone."""
 
     path: str
@@ -40,7 +40,7 @@ class Snapshot(Value):
     commit: str | None
     branch: str
     index: Mapping[str, str]
-    changed: tuple[Entry, ...]
+    changed: tuple[ChangedFile, ...]
     untracked: tuple[str, ...]
     new: frozenset[str]
     dirty: tuple[str, ...]
@@ -145,10 +145,10 @@ def _parse(top: str, prefix: str, status: bytes, index: bytes) -> Snapshot:
             xy, _, _, _, mode, _, _, path = rest.split(b" ", 7)
             staged.append(os.fsdecode(path))
             if xy[1:] != b".":
-                changed.append(Entry(os.fsdecode(path), int(mode, 8)))
+                changed.append(ChangedFile(os.fsdecode(path), int(mode, 8)))
         elif kind == b"u":
             _, _, _, _, _, mode, _, _, _, path = rest.split(b" ", 9)
-            changed.append(Entry(os.fsdecode(path), int(mode, 8)))
+            changed.append(ChangedFile(os.fsdecode(path), int(mode, 8)))
         elif kind == b"?":
             untracked.append(os.fsdecode(rest))
     paths = (*(entry.path for entry in changed), *staged, *untracked)

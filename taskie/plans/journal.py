@@ -1,0 +1,318 @@
+"""What a plan's reviews came to and cost: one line each in `reviews.jsonl`; and the one that runs now.
+
+Knows the two files and their fields, not what follows from them. Nothing here raises: a record is never in the way.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import stat
+import time
+
+from taskie.protocol import parse_json, shown
+from taskie.store import StoreError, read_regular, remove, replace
+from taskie.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+FILE = "reviews.jsonl"
+RUNNING = ".review-running.json"
+MAX = 1024 * 1024  # bytes; beyond it the older half is folded into one line
+MAX_ENTRY = 32 * 1024
+MAX_READ = 8 * MAX  # no file of ours is that long
+PATIENCE = 1.0  # seconds; whoever else appends is done in a moment
+TOKENS = ("input", "output", "cache_read", "cache_write")
+
+
+class Entry(Value):
+    """One review. `at`: when it began, in UTC. Without a `verdict` it did not happen, for the reason `problem`.
+
+    `cost_usd`, `turns` and `tokens` are what the reviewer's client says, None where it says nothing.
+    """
+
+    at: str
+    review: str
+    task: str | None = None
+    iteration: int = 0
+    limit: int = 0
+    model: str | None = None
+    verdict: str | None = None
+    problem: str | None = None
+    seconds: float | None = None
+    turns: int | None = None
+    cost_usd: float | None = None
+    tokens: Mapping[str, int] | None = None
+    file: str | None = None
+    session: str | None = None
+    findings: tuple[Mapping[str, Any], ...] | None = None
+
+
+class Journal(Value):
+    """The reviews of a plan, oldest first. `folded`: how many older ones are no longer listed.
+
+    `spent` is in USD and includes those. `problem` says what could not be read; the rest counts.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    problem: str | None = None
+    spent: float = 0.0
+    folded: int = 0
+
+
+class Running(Value):
+    """The review that runs now; `at` and `deadline` in UTC."""
+
+    review: str
+    task: str | None
+    iteration: int
+    limit: int
+    model: str
+    at: str
+    deadline: str
+    session: str | None = None
+
+
+def utc(seconds: float) -> str:
+    """A moment as records have it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**15
+
+
+def is_amount(value: object) -> bool:
+    """Whether this can be a number of dollars or seconds: no truth value, not negative, not infinite."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 10**9
+
+
+def tokens_of(value: object) -> dict[str, int] | None:
+    """The four counts, if each is one."""
+    if isinstance(value, dict) and all(is_count(value.get(name)) for name in TOKENS):
+        return {name: value[name] for name in TOKENS}
+    return None
+
+
+def append(plan: str, entry: Entry) -> str | None:
+    """Add one line; the problem, if that cannot be done.
+
+    A line is one write at the file's end, and nothing else changes. Half a line, which whoever reads just then or a
+    crash may see, is the last one and has no end: it counts as not there, and the next line begins on its own. It is
+    not forced to the disk: the power can take away the last line, and every review would wait for it.
+    """
+    path = os.path.join(plan, FILE)
+    try:
+        line = _line(entry)
+        fd = _open_locked(path)
+        try:
+            size = os.fstat(fd).st_size
+            if size > MAX_READ:
+                raise StoreError(f"{FILE} is larger than {MAX_READ >> 20} MB; move it away")
+            if size + len(line) > MAX:
+                replace(path, _folded(os.pread(fd, size, 0)) + line)
+            else:
+                unfinished = size and os.pread(fd, 1, size - 1) != b"\n"
+                _write(fd, b"\n" + line if unfinished else line, size)
+        finally:
+            os.close(fd)
+    except StoreError as error:
+        return str(error)
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        return f"{FILE} cannot be written ({getattr(error, 'strerror', None) or error})"
+    return None
+
+
+def read(plan: str) -> Journal:
+    """All that can be read."""
+    try:
+        data = read_regular(os.path.join(plan, FILE), MAX_READ)
+    except StoreError as error:
+        return Journal(problem=str(error))
+    entries = []
+    broken = folded = 0
+    spent = 0.0
+    for _, record in _records(data or b""):
+        if record is None:
+            broken += 1
+            continue
+        spent += record["cost_usd"] if is_amount(record.get("cost_usd")) else 0
+        if is_count(record.get("folded")):
+            folded += record["folded"]
+        else:
+            entries.append(_entry(record))
+    problem = f"{FILE}: {broken} line{'s' * (broken > 1)} cannot be read" if broken else None
+    return Journal(tuple(reversed(entries)), problem, round(spent, 6), folded)
+
+
+def _records(data: bytes) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
+    """Each line, from the newest on, and the object in it: None if it is none of ours. Half a line is left out."""
+    for number, line in enumerate(reversed(data.split(b"\n"))):
+        try:
+            record = parse_json(line)
+        except ValueError:
+            record = None
+        ours = isinstance(record, dict) and (is_count(record.get("folded")) or _text(record.get("review")))
+        if ours or (number and line.strip()):
+            yield line, record if ours else None
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+_FITS: dict[str, Callable[[object], bool]] = {
+    **dict.fromkeys(("at", "deadline", "review", "task", "model", "problem", "file", "session"), _text),
+    **dict.fromkeys(("iteration", "limit", "turns"), is_count),
+    **dict.fromkeys(("seconds", "cost_usd"), is_amount),
+    "verdict": lambda value: value in ("PASS", "FAIL"),
+    "tokens": lambda value: tokens_of(value) is not None,
+    "findings": lambda value: isinstance(value, list) and all(isinstance(each, dict) for each in value),
+}
+
+
+def _entry(record: Mapping[str, Any]) -> Entry:
+    """What a line says; a field that holds something else is as if it were not there."""
+    fields = Entry.__annotations__
+    known = {name: record[name] for name, fits in _FITS.items() if name in fields and fits(record.get(name))}
+    if "findings" in known:
+        known["findings"] = tuple(known["findings"])
+    return Entry(**{"at": "", **known})
+
+
+def _line(entry: Entry) -> bytes:
+    """One line of bounded length: of findings without end, the first ones."""
+    fields = entry.as_dict()
+    for name in ("task", "model", "problem", "file", "session"):
+        if fields[name] is not None:
+            fields[name] = shown(fields[name], 600)
+    while True:
+        line = json.dumps(fields, allow_nan=False).encode() + b"\n"
+        if len(line) <= MAX_ENTRY or not fields["findings"]:
+            return line
+        fields["findings"] = fields["findings"][: len(fields["findings"]) // 2]
+
+
+def _folded(data: bytes) -> bytes:
+    """The newest lines as they are, behind one that stands for all others: how many there were, and what they cost."""
+    kept: list[bytes] = []
+    number, cost, last = 0, 0.0, None
+    room = MAX // 2
+    for line, record in _records(data):
+        if record is None:
+            continue
+        room -= len(line) + 1
+        if room > 0 and "folded" not in record:
+            kept.append(line + b"\n")
+            continue
+        number += record.get("folded", 1)
+        cost += record["cost_usd"] if is_amount(record.get("cost_usd")) else 0
+        last = last or record.get("at")
+    line = json.dumps({"folded": number, "at": last, "cost_usd": round(cost, 6)}).encode()
+    return b"".join([line + b"\n", *reversed(kept)])
+
+
+def _open_locked(path: str) -> int:
+    """The file's descriptor, locked, so that nobody folds what somebody else appends to."""
+    until = time.monotonic() + PATIENCE
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    while True:
+        try:
+            fd = os.open(path, flags, 0o666)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise StoreError(f"{FILE} is a symbolic link") from None
+            raise
+        try:
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode):
+                raise StoreError(f"{FILE} is not a regular file")
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(found, os.lstat(path)):
+                return fd
+        except (BlockingIOError, FileNotFoundError):
+            pass  # somebody else is writing, or has replaced or removed it meanwhile
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
+        if time.monotonic() >= until:
+            raise StoreError(f"{FILE} is being written by another process")
+        time.sleep(0.005)
+
+
+def _write(fd: int, line: bytes, size: int) -> None:
+    """The whole line or nothing of it."""
+    try:
+        written = os.write(fd, line)
+        if written < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except BaseException:
+        os.ftruncate(fd, size)
+        raise
+
+
+class Announced:
+    """For as long as the context lasts, `running` finds this review.
+
+    The lock on the file, not the file, says that it runs: whoever is killed leaves the file, but never the lock. It has
+    its name only once it is locked and complete. Whoever cannot write it goes on without.
+    """
+
+    def __init__(self, plan: str, review: Running) -> None:
+        self._path = os.path.join(plan, RUNNING)
+        self._review = review
+        self._fd = -1
+
+    def __enter__(self) -> Announced:
+        new = self._path + ".new"
+        remove(new)
+        try:
+            self._fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(self._fd, json.dumps(self._review.as_dict()).encode() + b"\n")
+            os.rename(new, self._path)
+        except OSError:
+            remove(new)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._fd >= 0:
+            remove(self._path)
+            os.close(self._fd)
+            self._fd = -1
+
+
+def running(plan: str) -> Running | None:
+    """The review that runs now, if one does."""
+    try:
+        fd = os.open(os.path.join(plan, RUNNING), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None  # nobody holds it: its writer is gone
+    except BlockingIOError:
+        return _running(os.read(fd, MAX_ENTRY) if stat.S_ISREG(os.fstat(fd).st_mode) else b"")
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def _running(data: bytes) -> Running | None:
+    try:
+        fields = parse_json(data)
+    except ValueError:
+        return None
+    known: dict[str, Any] = {}
+    if isinstance(fields, dict):
+        known = {name: fields.get(name) for name in Running.__annotations__}
+    optional = ("task", "session")
+    fit = all(_FITS[name](value) or (value is None and name in optional) for name, value in known.items())
+    return Running(**known) if known and fit else None
