@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import multiprocessing
 import os
@@ -196,6 +197,7 @@ class TestBound:
                 total = found.folded + len(found.entries)
                 assert (total, found.spent) in ((many, round(0.37 * many, 6)), (many + 1, round(0.37 * many, 6)))
                 assert found.problem is None, faulty.calls[-1]
+                assert file.read_bytes().endswith(b"\n"), "half a line"
                 assert problem or total == many + 1
                 if not faulty.reached:
                     break
@@ -204,7 +206,7 @@ class TestBound:
 
 
 def _append_many(plan: str, session: str) -> None:
-    for number in range(60):
+    for number in range(30):
         assert append(plan, FULL.replace(session=session, iteration=number)) is None
 
 
@@ -224,12 +226,28 @@ class TestSeveralAtOnce:
             writer.join()
             assert writer.exitcode == 0
         found = read(plan)
-        assert found.folded + len(found.entries) == 240
-        assert found.spent == round(0.37 * 240, 6)
+        assert found.folded + len(found.entries) == 120
+        assert found.spent == round(0.37 * 120, 6)
         assert problems == {None}
         for number in range(4):
             order = [entry.iteration for entry in found.entries if entry.session == str(number)]
             assert order == sorted(order)
+
+    def test_a_file_that_was_replaced_meanwhile_is_opened_again(
+        self, plan: str, file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        append(plan, FULL)
+        lock = fcntl.flock
+
+        def too_late(fd: int, how: int) -> None:
+            monkeypatch.setattr(fcntl, "flock", lock)
+            file.rename(f"{plan}/old")
+            append(plan, FULL)
+            lock(fd, how)
+
+        monkeypatch.setattr(fcntl, "flock", too_late)
+        assert append(plan, BARE) is None
+        assert read(plan).entries == (FULL, BARE)
 
     def test_a_writer_that_never_ends_is_not_waited_for(self, plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(journal, "PATIENCE", 0.05)
