@@ -20,7 +20,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     description = "Reads or changes a plan's state.json."
     state = commands.add_parser("state", help="read or change a plan's state.json", description=description)
-    verbs = state.add_subparsers(metavar="get|set|begin", required=True)
+    verbs = state.add_subparsers(metavar="get|set|begin|repair", required=True)
     get = verbs.add_parser(
         "get",
         help="print the state, or what a jq filter selects of it",
@@ -52,5 +52,13 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     begin.add_argument("cycle", choices=CYCLES, metavar="ACTION", help=f"one of {', '.join(CYCLES)}")
     begin.add_argument("task", nargs="?", metavar="TASK", help="the id of the task, for an action that is about one")
     begin.set_defaults(run="taskie.plans.commands:state_begin")
-    for parser in (next_, get, set_, begin):
+    repair = verbs.add_parser(
+        "repair",
+        help="rebuild a state that cannot be used",
+        description="Rebuilds a state.json that is spoiled or missing from the plan's files and its journal, and says "
+        "what it has concluded and why. In doubt a review is repeated rather than left out. The old file is kept "
+        "beside the new one. A state that can be used is left alone.",
+    )
+    repair.set_defaults(run="taskie.plans.commands:state_repair")
+    for parser in (next_, get, set_, begin, repair):
         parser.add_argument("--plan", metavar="ID", help="which plan (default: the one that was modified last)")

@@ -12,7 +12,7 @@ from taskie import config, project
 from taskie.engine import Status, Table
 from taskie.errors import USAGE_ERROR, CommandError
 from taskie.plans import MARKER, files, state, transitions
-from taskie.plans.phases import NEW_PLAN, ONE_TASK, PHASES, REVIEWS
+from taskie.plans.phases import ONE_TASK, PHASES, REVIEWS
 from taskie.protocol import parse_json, shown
 from taskie.store import StoreError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NEEDED = 5  # columns of the table that a narrow terminal keeps: plan, stage, phase, next, task
+_REVIEWING = "a review never changes state.json: the hook that started it does"
 _PATH = re.compile(r"\.|(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
 
 
@@ -82,7 +83,7 @@ def _select(value: Any, filter_: str) -> Any:
 def state_set(fields: list[str], *, force: bool, plan: str | None) -> int:
     """Change the fields in one checked, atomic write and print the new state."""
     wanted = dict(_field(text) for text in fields)
-    return _write(find_plan(plan), wanted, force=force, creates=force or wanted.get("phase") == NEW_PLAN)
+    return _write(find_plan(plan), wanted, force=force)
 
 
 def state_begin(cycle: str, task: str | None, *, plan: str | None) -> int:
@@ -94,12 +95,51 @@ def state_begin(cycle: str, task: str | None, *, plan: str | None) -> int:
     if task is not None:
         _field(f"current_task={task}")
     path = find_plan(plan)
-    return _write(path, transitions.begin(cycle, task, settings(path)), creates=True)
+    return _write(path, transitions.begin(cycle, task, settings(path)))
 
 
-def _write(path: str, wanted: dict[str, Any], *, force: bool = False, creates: bool) -> int:
+def state_repair(*, plan: str | None) -> int:
+    """Rebuild a state that cannot be used, or is missing, from the plan's files; print what was concluded and why."""
+    from taskie.plans import journal, repair
+    from taskie.plans.tasks import survey
+
+    path = find_plan(plan)
+    configured = settings(path)
+    try:
+        raw = state.load(path)
+        if raw is not None:
+            state.interpret(raw, configured)
+            print(f"{os.path.join(path, state.FILE)} can be used as it is. Nothing was changed.")
+            return 0
+        trouble = f"there is no {state.FILE}"
+    except (StoreError, state.BadField) as error:
+        trouble = str(error)
+    found = files.contents(files.PlanDirectory(os.path.basename(path), path, path))
+    standing = survey(found.tasks or "", found.regular, lambda name: files.read_text(os.path.join(path, name)))
+    spoiled = files.read_text(os.path.join(path, state.FILE))
+    entries = journal.read(path).entries
+    rebuilt = repair.rebuild(repair.Evidence(found.regular, standing, entries, spoiled), configured)
+    kept = _replace_state(path, rebuilt.fields)
+    for line in (f"{shown(trouble, 300)}.", *repair.describe(rebuilt)):
+        print(line[0].upper() + line[1:])
+    if kept:
+        print(f"The old one is kept as {kept}.")
+    print(json.dumps(rebuilt.fields, indent=2))
+    return 0
+
+
+def _replace_state(path: str, fields: Mapping[str, Any]) -> str | None:
     if os.environ.get("TASKIE_HOOK_SKIP"):
-        raise CommandError("a review never changes state.json: the hook that started it does")
+        raise CommandError(_REVIEWING)
+    try:
+        return state.rewrite(path, fields)
+    except StoreError as error:
+        raise CommandError(f"{path}: {error}. Nothing was changed.") from None
+
+
+def _write(path: str, wanted: dict[str, Any], *, force: bool = False) -> int:
+    if os.environ.get("TASKIE_HOOK_SKIP"):
+        raise CommandError(_REVIEWING)
     configured = settings(path)
     for warning in configured.warnings:
         print(f"taskie: {shown(warning, 2000)}", file=sys.stderr)
@@ -114,12 +154,13 @@ def _write(path: str, wanted: dict[str, Any], *, force: bool = False, creates: b
         except transitions.TransitionRefused as error:
             raise CommandError(f"{error} Nothing was changed.") from None
 
+    creates = force or "phase" in wanted  # an action says all that there is to know
     try:
         if not creates and not os.path.lexists(os.path.join(path, state.FILE)):
-            raise CommandError(f"{path} has no {state.FILE}; `taskie state begin {NEW_PLAN}` creates one (or --force)")
-        written = state.update(path, change)
+            raise CommandError(f"{path} has no {state.FILE}; the first action of the plan creates it, with its phase")
+        written = state.update(path, change, replaces_spoiled=creates)
     except StoreError as error:
-        raise CommandError(f"{path}: {error}. Nothing was changed.") from None
+        raise CommandError(f"{path}: {error}. Nothing was changed. `taskie state repair` rebuilds it.") from None
     print(json.dumps(written, indent=2))
     return 0
 

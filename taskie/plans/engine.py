@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from taskie.plans import MARKER, files, loop, state
+from taskie.plans import MARKER, files, loop, state, tasks
 from taskie.plans.files import PlanDirectory
 from taskie.project import plugin_root
 from taskie.protocol import Decision, shown
@@ -53,17 +53,21 @@ def _look(turn: Turn, context: Context, plan: PlanDirectory, problems: list[str]
         raw = state.load(plan.path)
         if raw is not None:
             current = state.interpret(raw, context.config)
-            task, number, owed = current.current_task, current.phase_iteration or 0, loop.awaited(current)
-            seen = seen.replace(
-                state=current,
-                has_task_file=task is not None and files.written_at(plan.file(f"task-{task}.md")) is not None,
-                answered=owed is not None
-                and number > 0
-                and files.is_as_new_as(plan.file(owed.post_file(number, task)), plan.file(owed.file(number, task))),
-            )
+            owed, number, task = loop.awaited(current), current.phase_iteration, current.current_task
+            answered = owed is not None and files.is_answered(plan.path, owed, number, task)
+            seen = _with_standing(seen.replace(state=current, answered=answered))
     except (StoreError, state.BadField) as error:
         problems.append(f"Plan '{shown(plan.name)}': {error}; no review until it is fixed")
     return seen.replace(raw=raw, problems=tuple(problems))
+
+
+def _with_standing(seen: Seen) -> Seen:
+    """How far the tasks are; they do not matter where nothing is announced."""
+    if seen.state is None or seen.state.next_phase is None:
+        return seen
+    plan, contents = seen.plan, seen.contents
+    standing = tasks.survey(contents.tasks or "", contents.regular, lambda name: files.read_text(plan.file(name)))
+    return seen.replace(standing=standing)
 
 
 def _review(context: Context, seen: Seen, due: Due) -> Decision:
@@ -95,7 +99,9 @@ def _review(context: Context, seen: Seen, due: Due) -> Decision:
             reviewed = reviewer.review(context, plan.path, name, number, due.state.review_model, prompt, programs)
         except reviewer.ReviewFailed as error:
             raise NoReview(f"Review failed: {error}. The state is unchanged, so the next stop tries again.") from None
-        return _record(seen, loop.decide(seen.replace(reviewed=reviewed)))
+        # Somebody may have added a task meanwhile.
+        seen = _with_standing(seen.replace(ran=due, reviewed=reviewed, contents=files.contents(plan)))
+        return _record(seen, loop.decide(seen))
 
 
 def _record(seen: Seen, conclusion: Conclusion) -> Decision:

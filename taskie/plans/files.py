@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from taskie.plans.phases import Review
+
 MAX_TEXT = 16 * 1024 * 1024
 
 
@@ -27,10 +29,12 @@ class PlanDirectory(Value):
 
 
 class Contents(Value):
-    """The names of the Markdown files directly in a plan, whether there are `nested` ones, and the text of `tasks.md`:
-    None if it cannot be read, for the reason `problem`. A plan can be `gone` by now."""
+    """The names of the Markdown files directly in a plan, those of them that are `regular` files rather than links,
+    whether there are `nested` ones, and the text of `tasks.md`: None if it cannot be read, for the reason `problem`.
+    A plan can be `gone` by now."""
 
     names: tuple[str, ...] = ()
+    regular: tuple[str, ...] = ()
     nested: bool = False
     tasks: str | None = ""
     problem: str | None = None
@@ -67,6 +71,7 @@ def contents(plan: PlanDirectory) -> Contents:
     if not os.path.isdir(plan.path):
         return Contents(gone=True)
     names = []
+    regular = []
     nested = False
     for depth, entry in _walk(plan.path):
         if entry.name.endswith(".md") and not entry.is_dir(follow_symlinks=False):
@@ -74,7 +79,9 @@ def contents(plan: PlanDirectory) -> Contents:
                 nested = True
             else:
                 names.append(entry.name)
-    found = Contents(tuple(sorted(names)), nested)
+                if entry.is_file(follow_symlinks=False):
+                    regular.append(entry.name)
+    found = Contents(tuple(sorted(names)), tuple(regular), nested)
     try:
         tasks = read_regular(plan.file("tasks.md"), MAX_TEXT) or b""
         return found.replace(tasks=tasks.decode("utf-8", "replace"))
@@ -119,6 +126,14 @@ def is_as_new_as(path: str, other: str) -> bool:
     """Whether both regular files are there and the first is not older than the other."""
     this, that = written_at(path), written_at(other)
     return this is not None and that is not None and this >= that
+
+
+def is_answered(plan: str, review: Review, iteration: int | None, task: str | None) -> bool:
+    """Whether the post-review of this review is written, and not older than it."""
+    if not iteration:
+        return False
+    post, own = review.post_file(iteration, task), review.file(iteration, task)
+    return is_as_new_as(os.path.join(plan, post), os.path.join(plan, own))
 
 
 def is_written(path: str) -> bool:

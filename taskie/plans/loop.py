@@ -5,10 +5,23 @@ Reads nothing, writes nothing, starts nothing: so every sequence of stops and ve
 
 from __future__ import annotations
 
-from taskie.plans.phases import ALL_TASKS, LAST_REVIEW, ONE_TASK, PHASES, POST_REVIEWS, REVIEWS, Review, target
+from taskie.plans.phases import (
+    ALL_TASKS,
+    COMPLETE,
+    LAST_REVIEW,
+    NOTHING,
+    ONE_TASK,
+    PHASES,
+    POST_REVIEWS,
+    REVIEWS,
+    TASK_REVIEW,
+    Review,
+    completing,
+    target,
+)
 from taskie.plans.state import fresh_cycle, is_plan_id, missing_fields
 from taskie.plans.structure import violations
-from taskie.plans.tasks import parse_tasks, pending_besides, task_files
+from taskie.plans.tasks import Standing, task_files
 from taskie.protocol import APPROVE, Decision, shown
 from taskie.values import Value
 
@@ -27,8 +40,9 @@ if TYPE_CHECKING:
 class Seen(Value):
     """All that a decision rests on; `problems` are what could not be read, for the person.
 
-    `state` is what `raw` means, None if it cannot be used. `answered`: the post-review that it waits for is written,
-    of this iteration and not older than its review. A review that has run is `reviewed`, or is a `failure`.
+    `state` is what `raw` means, None if it cannot be used, and `standing` how far its tasks are. `answered`: the
+    post-review that it waits for is written, of this iteration and not older than its review. A review that `ran` is
+    `reviewed`, or a `failure`.
     """
 
     turn: Turn
@@ -39,17 +53,15 @@ class Seen(Value):
     problems: tuple[str, ...] = ()
     raw: dict[str, Any] | None = None
     state: PlanState | None = None
+    standing: Standing = Standing()
     answered: bool = False
-    has_task_file: bool = False
+    ran: Due | None = None
     reviewed: Reviewed | None = None
     failure: str | None = None
 
-    def tasks(self) -> list[Task]:
-        return parse_tasks(self.contents.tasks or "")
-
 
 class Due(Value):
-    """A review that is to run now. `evidence`: the post-review of the one before it is done."""
+    """A review that is to run now, in the cycle of this `state`. `evidence`: the post-review before it is done."""
 
     review: Review
     state: PlanState
@@ -70,9 +82,12 @@ def decide(seen: Seen) -> Conclusion:
     turn, name = seen.turn, seen.plan.name
     if turn.active and turn.strict:
         return Conclusion(APPROVE)
-    due = _due(seen)
+    due = seen.ran or _due(seen)
     if due is None:
         return _validate(seen, _pause(seen))
+    left = seen.standing.open(due.state.current_task) if _waits_for_tasks(seen, due.review) else []
+    if left and seen.reviewed is None:
+        return _back_to_work(seen, due, left)
     if seen.reviewed is not None:
         return _conclude(seen, due, seen.reviewed)
     if not turn.may_block(due.evidence):
@@ -110,18 +125,49 @@ def limit_message(state: PlanState, review: Review) -> str | None:
 def _due(seen: Seen) -> Due | None:
     """The review that this stop is about.
 
-    Agents often write the post-review and forget `state.json`; then the file is taken for the transition.
+    Agents often write the post-review and forget `state.json`; then the file is taken for the transition. They also
+    finish a task and forget to say so, or are interrupted before they can; then the task is taken at its word.
     """
     state = seen.state
     if state is None:
         return None
+    skipped = state.max_reviews == 0
     announced = REVIEWS.get(state.next_phase or "")
-    review = announced or (awaited(state) if seen.answered else None)
+    owed = None if skipped else unrecorded(state, seen.standing)
+    if owed is not None:
+        task = owed.needs == ONE_TASK and seen.standing.unreviewed()
+        fresh = state.replace(**fresh_cycle(seen.config), **({"current_task": task} if task else {}))
+        return _with_files(seen, Due(owed, fresh, evidence=False))
+    review = announced or (awaited(state) if seen.answered or skipped else None)
     if review is None:
         return None
-    evidence = announced is None or state.phase == review.post
-    listed = task_files(seen.tasks(), set(seen.contents.names)) if review.needs == ALL_TASKS else []
-    return Due(review, state, evidence, tuple(listed))
+    return _with_files(seen, Due(review, state, evidence=announced is None or state.phase == review.post))
+
+
+def unrecorded(state: PlanState, standing: Standing) -> Review | None:
+    """The review that is due although the state does not announce it: that of a finished task that has none, or of
+    everything, once nothing is left to do. Only where the state announces work or the last review.
+    """
+    of_a_task = REVIEWS[TASK_REVIEW]
+    lost = state.next_phase == TASK_REVIEW and state.current_task is None
+    if not lost and state.next_phase not in (*of_a_task.targets, LAST_REVIEW, COMPLETE):
+        return None
+    if standing.unreviewed() is not None:
+        return of_a_task
+    over = state.current_task if state.current_task in standing.reviewed else None
+    idle = state.next_phase in of_a_task.targets and standing.finished and not standing.open(over)
+    return REVIEWS[LAST_REVIEW] if idle else None
+
+
+def _with_files(seen: Seen, due: Due) -> Due:
+    if due.review.needs != ALL_TASKS:
+        return due
+    return due.replace(task_files=tuple(task_files(seen.standing.tasks, seen.contents.names)))
+
+
+def _waits_for_tasks(seen: Seen, review: Review) -> bool:
+    """Whether unfinished tasks come before this review. A table in which nothing is finished says nothing of that."""
+    return review.phase == LAST_REVIEW and bool(seen.standing.finished)
 
 
 def _pause(seen: Seen) -> str | None:
@@ -143,8 +189,10 @@ def _missing(seen: Seen, due: Due) -> str | None:
     needs, task, label = due.review.needs, due.state.current_task, seen.plan.label
     if needs == ONE_TASK and task is None:
         return "Task file not found: current_task is null in state.json"
-    if needs == ONE_TASK and not seen.has_task_file:
+    if needs == ONE_TASK and f"task-{task}.md" not in seen.contents.regular:
         return f"Task file not found: {label}/task-{task}.md"
+    if needs == NOTHING and "plan.md" not in seen.contents.regular:
+        return "There is no plan.md to review yet"
     if needs == ALL_TASKS and not due.task_files:
         return f"No task files found: {label}/tasks.md lists no task"
     return None
@@ -164,6 +212,8 @@ def _conclude(seen: Seen, due: Due, reviewed: Reviewed) -> Conclusion:
         "review_model": models[following],
         "consecutive_clean": in_a_row,
     }
+    if seen.state is not None and state.current_task != seen.state.current_task:
+        changes["current_task"] = state.current_task
     if in_a_row >= required:
         return _advance(seen, due, changes, "passed")
     verdict = f"PASS, {in_a_row} of {required} in a row" if reviewed.clean else "FAIL"
@@ -173,13 +223,28 @@ def _conclude(seen: Seen, due: Due, reviewed: Reviewed) -> Conclusion:
 
 
 def _advance(seen: Seen, due: Due, changes: dict[str, Any], how: str) -> Conclusion:
-    """A review that has passed, or that nobody wants, leads on."""
-    remain = pending_besides(seen.tasks(), due.state.current_task)
-    to = target(due.review, tdd=due.state.tdd, tasks_remain=remain)
+    """A review that has passed, or that nobody wants, leads on: to what is left to do, if there is any."""
+    title = due.review.title.capitalize()
+    left = seen.standing.open(due.state.current_task)
+    if left and _waits_for_tasks(seen, due.review):
+        to, but = completing(due.state.tdd), f" {_listed(left)} not finished."
+    else:
+        to, but = target(due.review, tdd=due.state.tdd, tasks_remain=bool(left)), ""
     fresh = fresh_cycle(seen.config) if to == LAST_REVIEW else {}  # whose cycle no action begins
-    message = f"{due.review.title.capitalize()} {how}. Run /taskie:continue-plan to proceed. Next phase: {to}."
+    message = f"{title} {how}.{but} Run /taskie:continue-plan to proceed. Next phase: {to}."
     decision = Decision(None, message, seen.problems, due.evidence)
     return Conclusion(decision, {**changes, "next_phase": to, **fresh})
+
+
+def _back_to_work(seen: Seen, due: Due, left: list[Task]) -> Conclusion:
+    """The last review is announced, but there are tasks that are not finished: they come first."""
+    message = f"The {due.review.title} waits: {_listed(left)} not finished. Run /taskie:continue-plan to go on."
+    return Conclusion(Decision(None, message, seen.problems), {"next_phase": completing(due.state.tdd)})
+
+
+def _listed(tasks: list[Task]) -> str:
+    names = [shown(task.id, 40) for task in tasks[:5]] + (["…"] if len(tasks) > 5 else [])
+    return f"task {names[0]} is" if len(tasks) == 1 else f"tasks {', '.join(names)} are"
 
 
 def _validate(seen: Seen, warning: str | None) -> Conclusion:

@@ -8,10 +8,10 @@ import time
 
 from taskie import project
 from taskie.git import Git, GitError, split_paths
-from taskie.plans import MARKER, commands, files, routing, state
+from taskie.plans import MARKER, commands, files, loop, routing, state
 from taskie.plans.phases import COMPLETE
 from taskie.plans.state import BadField, is_task_id
-from taskie.plans.tasks import Task, parse_tasks
+from taskie.plans.tasks import Task, survey
 from taskie.protocol import shown
 from taskie.store import StoreError
 
@@ -41,8 +41,14 @@ def _step(plan: str) -> routing.NextStep:
         trouble = str(error)
     except BadField as error:
         return routing.unusable(str(error))
+    contents = files.contents(files.PlanDirectory(os.path.basename(plan), plan, plan))
     tasks = _text(plan, "tasks.md")
     task = current.current_task if current else None
+    answered = False
+    if current is not None:
+        owed = loop.awaited(current)
+        answered = owed is not None and files.is_answered(plan, owed, current.phase_iteration, task)
+    standing = survey(tasks or "", contents.regular, lambda name: _text(plan, name) or "")
     return routing.route(
         routing.Found(
             state=current,
@@ -50,8 +56,10 @@ def _step(plan: str) -> routing.NextStep:
             plan_text=_text(plan, "plan.md"),
             tasks_text=tasks,
             task_text=_text(plan, f"task-{task}.md") if task else None,
+            standing=standing,
+            answered=answered,
             # Where the state names a task, git has nothing to add.
-            touched=() if task else _touched(plan, routing.unfinished(parse_tasks(tasks or ""))),
+            touched=() if task else _touched(plan, standing.open()),
         )
     )
 

@@ -74,6 +74,7 @@ NOTHING, ALL_TASKS, ONE_TASK = "nothing", "all-tasks", "one-task"
 
 # The phases that code, rather than the table alone, has something to say about.
 NEW_PLAN, CREATE_TASKS, CONTINUE_TASK, COMPLETE = "new-plan", "create-tasks", "continue-task", "complete"
+TASK_REVIEW = "code-review"
 LAST_REVIEW = "all-code-review"  # where the review of a task leads instead when no task is left
 
 REVIEWS: Mapping[str, Review] = {
@@ -108,7 +109,7 @@ REVIEWS: Mapping[str, Review] = {
             targets=("complete-task", "complete-task-tdd"),
         ),
         Review(
-            phase="code-review",
+            phase=TASK_REVIEW,
             post="post-code-review",
             stage="Implementation",
             title="code review",
@@ -147,10 +148,14 @@ def target(review: Review, *, tdd: bool, tasks_remain: bool) -> str:
     return review.targets[tdd]
 
 
+def completing(tdd: bool) -> str:
+    """The phase that implements the next task and has it reviewed."""
+    return REVIEWS[TASK_REVIEW].targets[tdd]
+
+
 class Phase(Value):
     """One phase. `next` are the phases that may be announced from it; `after` others that it may follow unannounced.
-
-    A phase that begins the review cycle of the first of `next` says in `begins` which other fields it sets.
+    If it begins the review cycle of the first of `next`, `begins` are the other fields that it sets.
     """
 
     stage: str
@@ -164,27 +169,36 @@ def _with_posts(*reviews: str) -> tuple[str, ...]:
 
 
 def _targets(review: Review) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*review.targets, target(review, tdd=False, tasks_remain=False))))
+    """Where a review may lead; the last one back to work, if there is a task that is not finished."""
+    work = REVIEWS[TASK_REVIEW].targets if review.phase == LAST_REVIEW else ()
+    return tuple(dict.fromkeys((*review.targets, target(review, tdd=False, tasks_remain=False), *work)))
 
 
-# The phases that implement a task.
-WORK = ("next-task", "next-task-tdd", "complete-task", "complete-task-tdd", CONTINUE_TASK)
+# The phases that implement a task: those that nothing follows, those that a review follows (each without and with
+# `tdd`), and the one that finishes what was begun.
+ALONE = ("next-task", "next-task-tdd")
+_COMPLETING = REVIEWS[TASK_REVIEW].targets
+WORK = (*ALONE, *_COMPLETING, CONTINUE_TASK)
 _IMPLEMENT = Phase(
     "Implementation",
     ("code-review",),
     (CREATE_TASKS, *WORK, *_with_posts("tasks-review", "code-review", LAST_REVIEW), COMPLETE),
 )
 
+_ALL = (NEW_PLAN, CREATE_TASKS, *WORK, *REVIEWS, *POST_REVIEWS, COMPLETE)
+
 # Besides these transitions, any phase may end with no next one: every command can be run alone, at any time.
 PHASES: Mapping[str, Phase] = {
-    NEW_PLAN: Phase("Planning", ("plan-review",), _with_posts("plan-review"), {"current_task": None}),
+    NEW_PLAN: Phase("Planning", ("plan-review",), _ALL, {"current_task": None}),
     CREATE_TASKS: Phase(
         "Task creation", ("tasks-review",), (NEW_PLAN, *_with_posts("tasks-review")), {"current_task": None}
     ),
     **dict.fromkeys(WORK, _IMPLEMENT),
-    "complete-task": _IMPLEMENT.replace(begins={"tdd": False}),
-    "complete-task-tdd": _IMPLEMENT.replace(begins={"tdd": True}),
-    CONTINUE_TASK: _IMPLEMENT.replace(next=("code-review", LAST_REVIEW, "complete-task", "complete-task-tdd")),
+    **{name: _IMPLEMENT.replace(begins={"tdd": tdd}) for tdd, name in zip((False, True), _COMPLETING)},
+    # It leaves what is announced as it is.
+    CONTINUE_TASK: _IMPLEMENT.replace(
+        next=(TASK_REVIEW, LAST_REVIEW, *(REVIEWS[name].post for name in (TASK_REVIEW, LAST_REVIEW)), *_COMPLETING)
+    ),
     **{review.phase: Phase(review.stage, (review.post, *_targets(review))) for review in REVIEWS.values()},
     **{review.post: Phase(review.stage, (review.phase, *_targets(review))) for review in REVIEWS.values()},
     COMPLETE: Phase("Complete", ()),

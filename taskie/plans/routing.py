@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from taskie.plans import loop
 from taskie.plans.phases import (
+    ALONE,
     COMPLETE,
     CONTINUE_TASK,
     CREATE_TASKS,
@@ -17,9 +18,10 @@ from taskie.plans.phases import (
     POST_REVIEWS,
     REVIEWS,
     WORK,
+    completing,
 )
 from taskie.plans.state import FILE, is_task_id
-from taskie.plans.tasks import Task, parse_tasks
+from taskie.plans.tasks import Standing, is_finished, subtasks_finished
 from taskie.protocol import shown
 from taskie.values import Value
 
@@ -28,16 +30,15 @@ if TYPE_CHECKING:
 
     from taskie.plans.phases import Review
     from taskie.plans.state import PlanState
+    from taskie.plans.tasks import Task
 
 # Answers that are not actions, besides COMPLETE: the hook is next, or the user.
 STOP, ASK = "stop", "ask"
 
-FINISHED = ("done", "completed")
+_FINISH = f'Set phase to "{COMPLETE}" and next_phase to null, and tell the user that all tasks are done.'
 LONG_ENOUGH = 50  # lines; a plan without an overview that is longer than this was not interrupted
 
 _OVERVIEW = re.compile(r"^ {0,3}##[ \t]+Overview\b", re.MULTILINE)
-_STATUS = re.compile(r"\s*[-*+]\s+(?:\*\*|__)?Status(?:\*\*|__)?\s*:(.*)", re.IGNORECASE)
-_DECORATION = " \t*_`~:.!✓✔✅☑\ufe0f"  # agents dress up a status: **Done**, `done`, ✅ done
 
 
 class NextStep(Value):
@@ -56,8 +57,9 @@ class NextStep(Value):
 class Found(Value):
     """What was read of a plan. A text is None if there is no such file.
 
-    Without a usable `state`, `trouble` says why; `task_text` is the file of its current task. `touched` are the
-    unfinished tasks whose files the newest commit among them changed: all that git's log is asked for.
+    Without a usable `state`, `trouble` says why; `task_text` is the file of its current task. `answered`: the
+    post-review that it waits for is written. `touched` are the unfinished tasks whose files the newest commit among
+    them changed: all that git's log is asked for.
     """
 
     state: PlanState | None
@@ -65,10 +67,9 @@ class Found(Value):
     plan_text: str | None = None
     tasks_text: str | None = None
     task_text: str | None = None
+    standing: Standing = Standing()
+    answered: bool = False
     touched: tuple[str, ...] = ()
-
-    def tasks(self) -> list[Task]:
-        return parse_tasks(self.tasks_text or "")
 
 
 def route(found: Found) -> NextStep:
@@ -80,13 +81,14 @@ def route(found: Found) -> NextStep:
     if following is None:
         return _nothing_announced(found, state)
     if following in POST_REVIEWS:
-        return _answer(state, POST_REVIEWS[following])
+        return _answer(found, state, POST_REVIEWS[following])
+    owed = loop.unrecorded(state, found.standing) if state.max_reviews else None
+    if owed is not None:
+        return _stop(state.replace(phase_iteration=0), owed, _why_owed(found, owed))
     if following in REVIEWS:
         return _before_review(found, state, REVIEWS[following])
     if following == COMPLETE:
-        return NextStep(
-            COMPLETE, f'Set phase to "{COMPLETE}" and next_phase to null, and tell the user that all tasks are done.'
-        )
+        return _more_tasks(found, state, f"{FILE} announces {following}") or NextStep(COMPLETE, _FINISH)
     if following == CONTINUE_TASK:
         return _resume(found, state, f"{FILE} announces {following}.")
     if following in WORK:
@@ -103,35 +105,42 @@ def new_plan() -> NextStep:
 
 def unusable(trouble: str) -> NextStep:
     """For a state with a value that it cannot have: only the user knows what was meant."""
-    return NextStep(ASK, f"{trouble}. Show this to the user, and fix it before going on.")
+    return NextStep(
+        ASK, f"{trouble}. Show this to the user, and fix it before going on: `taskie state repair` rebuilds the state."
+    )
 
 
-def unfinished(tasks: list[Task]) -> list[Task]:
-    """The tasks that are still to be done. A row without an id does not count."""
-    return [task for task in tasks if task.id and not is_finished(task.status)]
-
-
-def is_finished(status: str) -> bool:
-    return status.strip(_DECORATION).casefold() in FINISHED
-
-
-def _answer(state: PlanState, review: Review) -> NextStep:
+def _answer(found: Found, state: PlanState, review: Review) -> NextStep:
+    if not state.max_reviews:
+        return _stop(state, review, "No reviews are wanted (max_reviews is 0)")
+    if found.answered:
+        return _stop(state, review, f"The {review.post} is written")
     task = state.current_task if review.needs == ONE_TASK else None
     number = state.phase_iteration
     written = f" ({review.file(number, state.current_task)})" if number else ""
     return NextStep(review.post, f"The {review.title}{written} is written and waits for its answer.", task)
 
 
+def _why_owed(found: Found, review: Review) -> str:
+    if review.needs == ONE_TASK:
+        return f"Task {found.standing.unreviewed()} is finished, but its code has not been reviewed"
+    return "All tasks are finished and reviewed"
+
+
 def _before_review(found: Found, state: PlanState, review: Review) -> NextStep:
     """The hook runs the review when the agent stops; before that, what is to be reviewed must be finished."""
-    if state.phase in POST_REVIEWS:
-        return _stop(state, review, f"The {state.phase} is done")
-    gap = _GAPS[review.resumed_by](found, state, review)
-    if gap is None:
-        return _stop(state, review, "What is to be reviewed is finished")
-    if review.resumed_by == CONTINUE_TASK:
+    answered = state.phase in POST_REVIEWS
+    gap = None if answered else _GAPS[review.resumed_by](found, state, review)
+    if gap is not None and review.resumed_by == CONTINUE_TASK:
         return _resume(found, state, gap)
-    return NextStep(review.resumed_by, gap)
+    if gap is not None:
+        return NextStep(review.resumed_by, gap)
+    more = None
+    if review.phase == LAST_REVIEW and found.standing.finished:
+        more = _more_tasks(found, state, f"{FILE} announces {review.phase}")
+    return more or _stop(
+        state, review, f"The {state.phase} is done" if answered else "What is to be reviewed is finished"
+    )
 
 
 def _stop(state: PlanState, review: Review, because: str) -> NextStep:
@@ -142,7 +151,7 @@ def _stop(state: PlanState, review: Review, because: str) -> NextStep:
     return NextStep(STOP, f"{because}; the hook {does} the {review.title} when the agent stops.")
 
 
-def _plan_gap(found: Found, _state: PlanState, _review: Review) -> str | None:
+def _plan_gap(found: Found, *_: object) -> str | None:
     text = found.plan_text
     if text is None:
         return "plan.md is missing: write it."
@@ -151,7 +160,7 @@ def _plan_gap(found: Found, _state: PlanState, _review: Review) -> str | None:
     return "plan.md is half-written: continue the content that is there, do not begin again."
 
 
-def _tasks_gap(found: Found, _state: PlanState, _review: Review) -> str | None:
+def _tasks_gap(found: Found, *_: object) -> str | None:
     if found.tasks_text is None:
         return "tasks.md is missing: write it."
     return None if _has_rows(found.tasks_text) else "tasks.md has no row after its header: finish it."
@@ -159,15 +168,14 @@ def _tasks_gap(found: Found, _state: PlanState, _review: Review) -> str | None:
 
 def _task_gap(found: Found, state: PlanState, review: Review) -> str | None:
     current = state.current_task
-    tasks = found.tasks()
     if current is None:
         # Only the review of one task needs to know which.
-        if review.needs != ONE_TASK and _has_rows(found.tasks_text) and not unfinished(tasks):
+        if review.needs != ONE_TASK and _has_rows(found.tasks_text) and not found.standing.open():
             return None
         return f"The next is {review.phase}, but {FILE} names no current task."
     if found.task_text is None:
         return f"task-{current}.md is missing."
-    return None if _is_implemented(found.task_text, current, tasks) else f"Task {current} is not finished."
+    return None if _is_implemented(found, current) else f"Task {current} is not finished."
 
 
 # What is missing of a review's subject, by the action that finishes it.
@@ -184,37 +192,66 @@ def _has_rows(text: str | None) -> bool:
     return any(line.strip(" \t|:-") for line in lines[1:])
 
 
-def _is_implemented(text: str, task: str, tasks: list[Task]) -> bool:
-    """Whether all subtasks are finished; a file that gives them no status leaves it to the task's row."""
-    statuses = [match[1] for match in map(_STATUS.match, text.splitlines()) if match]
-    return all(map(is_finished, statuses or [row.status for row in tasks if row.id == task] or [""]))
+def _is_implemented(found: Found, task: str) -> bool:
+    """Whether all subtasks of the current task are finished; a file that gives them no status leaves it to its row."""
+    subtasks = subtasks_finished(found.task_text or "")
+    return task in found.standing.finished if subtasks is None else subtasks
 
 
 def _next_task(found: Found, state: PlanState, action: str) -> NextStep:
-    """The first task that is not finished. The current one is, once its reviews are over, whatever its row says."""
-    current = state.current_task
-    tasks = found.tasks()
+    """The task to do now. The current one is over, once it has passed its reviews, whatever its row says."""
+    standing, current = found.standing, state.current_task
     last = REVIEWS.get(state.phase or "") or POST_REVIEWS.get(state.phase or "")
-    over = last is not None and last.needs == ONE_TASK
-    if current and (over or _is_implemented(found.task_text or "", current, tasks)):
-        tasks = [task for task in tasks if task.id != current]
-    left = unfinished(tasks)
-    if not left:
+    passed = last is not None and last.needs == ONE_TASK and current in standing.reviewed
+    task = standing.next(current if passed else None)
+    if task is None and standing.finished and not state.max_reviews:
+        return NextStep(COMPLETE, _FINISH)
+    if task is None:
         return NextStep(
             action,
             f"{FILE} announces {action}, but tasks.md has no unfinished task: tell the user so. "
             f"Setting next_phase to {LAST_REVIEW} goes on with the last review.",
         )
-    begun = "" if left[0].status.casefold() == "pending" else f", whose status is {shown(left[0].status, 40)!r}"
-    return _for_task(action, f"{FILE} announces {action}; the next task is {_name(left[0])}{begun}.", left[0])
+    unticked = passed and any(row.id == current and not is_finished(row.status) for row in standing.tasks)
+    tick = f"Task {current} has passed its reviews: set its row to done. " if unticked else ""
+    return _for_task(action, f"{tick}{FILE} announces {action}; {_described(task)}", task)
+
+
+def _described(task: Task) -> str:
+    begun = "" if task.status.casefold() == "pending" else f", whose status is {shown(task.status, 40)!r}"
+    return f"the next task is {_name(task)}{begun}."
+
+
+def _more_tasks(found: Found, state: PlanState, announced: str) -> NextStep | None:
+    """Back to work, if some task is not finished: one that was added meanwhile, or passed over."""
+    current = state.current_task if state.current_task in found.standing.reviewed else None
+    task = found.standing.next(current)
+    if task is None:
+        return None
+    return _for_task(completing(state.tdd), f"{announced}, but not all tasks are finished; {_described(task)}", task)
 
 
 def _nothing_announced(found: Found, state: PlanState) -> NextStep:
     if state.phase == COMPLETE:
-        return NextStep(COMPLETE, "The plan is complete: tell the user that all tasks are done.")
+        return _more_tasks(found, state, "The plan was complete") or NextStep(
+            COMPLETE, "The plan is complete: tell the user that all tasks are done."
+        )
     if state.phase in WORK:
-        return _resume(found, state, f"{state.phase} was the last thing begun, and nothing is announced after it.")
+        return _after_work(found, state, state.phase)
     return NextStep(ASK, f"Nothing is announced (next_phase is null). {_standing(state)}")
+
+
+def _after_work(found: Found, state: PlanState, phase: str) -> NextStep:
+    """Work that is not reviewed automatically: finish what was begun, then go on in the same way."""
+    current = state.current_task
+    over = current is None and found.standing.finished and not found.standing.open()
+    if not over and (current is None or not _is_implemented(found, current)):
+        return _resume(found, state, f"{phase} was the last thing begun, and nothing is announced after it.")
+    task = found.standing.next(current)
+    if task is None:
+        return NextStep(COMPLETE, "Every task is finished, and nothing is announced: tell the user so.")
+    action = ALONE[state.tdd] if phase == CONTINUE_TASK else phase
+    return _for_task(action, f"Task {current} is finished and nothing is announced; {_described(task)}", task)
 
 
 def _resume(found: Found, state: PlanState, why: str) -> NextStep:
@@ -232,6 +269,9 @@ def _without_state(found: Found) -> NextStep:
     if found.plan_text is None:
         return NextStep(NEW_PLAN, f"{because}, and no plan.md either.")
     if not _has_rows(found.tasks_text):
+        gap = _plan_gap(found)
+        if gap is not None:
+            return NextStep(NEW_PLAN, f"{because}. {gap}")
         return NextStep(CREATE_TASKS, f"{because}; there is a plan.md, but no tasks in tasks.md.")
     task = _last_touched(found)
     if task is None:
@@ -241,8 +281,8 @@ def _without_state(found: Found) -> NextStep:
 
 
 def _last_touched(found: Found) -> Task | None:
-    left = unfinished(found.tasks())
-    return next((task for task in left if task.id in found.touched), left[0] if left else None)
+    touched = (task for task in found.standing.open() if task.id in found.touched)
+    return next(touched, None) or found.standing.next()
 
 
 def _for_task(action: str, why: str, task: Task) -> NextStep:

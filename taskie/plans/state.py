@@ -141,22 +141,70 @@ def with_defaults(raw: Mapping[str, Any], state: PlanState, changes: Mapping[str
     return {**filled, **changes}
 
 
-def update(plan: str, change: Callable[[dict[str, Any]], Mapping[str, Any] | None]) -> dict[str, Any] | None:
+def update(
+    plan: str, change: Callable[[dict[str, Any]], Mapping[str, Any] | None], *, replaces_spoiled: bool = False
+) -> dict[str, Any] | None:
     """Re-read, let `change` say which fields to set, replace; all under the write lock of the plans' directory.
 
-    None, and nothing is written, if `change` gives None. StoreError if it cannot be done.
+    None, and nothing is written, if `change` gives None. StoreError if it cannot be done: also where the file cannot be
+    used, unless it is to be replaced; then it is kept beside the new one.
     """
-    with Lock(os.path.dirname(plan)) as lock:
-        if not lock.take(LOCK_PATIENCE):
-            raise StoreError(f"{FILE} is being written by another process")
-        data = read_regular(os.path.join(plan, FILE))
-        raw = {} if data is None else parse(data)
+    path = os.path.join(plan, FILE)
+    with _WriteLock(plan):
+        try:
+            data = read_regular(path)
+            raw = {} if data is None else parse(data)
+        except StoreError:
+            if not replaces_spoiled:
+                raise
+            changes = change({})
+            if changes is not None:
+                _replace_spoiled(path, changes)
+            return None if changes is None else dict(changes)
         changes = change(dict(raw))
         if changes is None:
             return None
-        text = json.dumps(changes, indent=2) + "\n" if data is None else edit_object(data.decode("utf-8"), changes)
-        replace(os.path.join(plan, FILE), text.encode("utf-8"))
+        text = _text_of(changes) if data is None else edit_object(data.decode("utf-8"), changes)
+        replace(path, text.encode("utf-8"))
         return {**raw, **changes}
+
+
+def rewrite(plan: str, fields: Mapping[str, Any]) -> str | None:
+    """A whole new state in place of one that cannot be used; the name under which that is kept, if there was one."""
+    path = os.path.join(plan, FILE)
+    with _WriteLock(plan):
+        return _replace_spoiled(path, fields)
+
+
+class _WriteLock(Lock):
+    """The write lock around a plan's state."""
+
+    def __init__(self, plan: str) -> None:
+        super().__init__(os.path.dirname(plan))
+
+    def __enter__(self) -> Lock:
+        if not self.take(LOCK_PATIENCE):
+            raise StoreError(f"{FILE} is being written by another process")
+        return self
+
+
+def _replace_spoiled(path: str, fields: Mapping[str, Any]) -> str | None:
+    kept = None
+    if os.path.lexists(path):
+        number = 1
+        while os.path.lexists(f"{path}.spoiled-{number}"):
+            number += 1
+        kept = f"{path}.spoiled-{number}"
+        try:
+            os.rename(path, kept)
+        except OSError as error:
+            raise StoreError(f"{FILE} cannot be moved ({error.strerror})") from None
+    replace(path, _text_of(fields).encode("utf-8"))
+    return kept and os.path.basename(kept)
+
+
+def _text_of(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, indent=2) + "\n"
 
 
 def compare_and_set(plan: str, seen: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:

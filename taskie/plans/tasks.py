@@ -1,4 +1,4 @@
-"""The table in `tasks.md`: which tasks there are and which are still pending. Reads text, no files."""
+"""The tasks of a plan: the table in `tasks.md`, what counts as finished, what is left. Reads text, no files."""
 
 from __future__ import annotations
 
@@ -7,23 +7,98 @@ import re
 from taskie.plans.state import is_task_id
 from taskie.values import Value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
 _CELL_END = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r":?-+:?")
+# Agents dress up a status (**Done**, `done`), and people add to it: done (abc1234), ✅ merged, [x].
+_FINISHED = re.compile(r"[\s*_`~:.!(]*(?:(?:done|completed?|finished)(?![^\W_])|[✅✔☑✓]|\[x\])", re.IGNORECASE)
+_BEGUN = re.compile(r"[\s*_`~:.!(]*in.?progress(?![^\W_])", re.IGNORECASE)
+_UNFINISHED = re.compile(_BEGUN.pattern + r"|[\s*_`~:.!(]*pending(?![^\W_])", re.IGNORECASE)
+_SUBTASK = re.compile(r"\s*[-*+]\s+(?:\*\*|__)?Status(?:\*\*|__)?\s*:(.*)", re.IGNORECASE)
+_BOX = re.compile(r"\s*[-*+]\s+(\[[ xX]\])(?=\s)")
+_REVIEW = re.compile(r"task-(.+)-review-[0-9]+\.md")
+_WORD = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Task(Value):
-    """One row. The status is as written."""
+    """One row. The status is as written; `needs` are the ids that stand in its prerequisites."""
 
     id: str
     status: str
+    needs: tuple[str, ...] = ()
+
+
+def is_finished(status: str) -> bool:
+    """Whether a status is one of the words that people write when something is done, whatever follows it."""
+    return _FINISHED.match(status) is not None
+
+
+def subtasks_finished(text: str) -> bool | None:
+    """Whether a task's file says that all its subtasks are; None if it says nothing about them.
+
+    A file that gives them no status may have boxes to check instead. An open one says nothing: few people check all.
+    """
+    lines = text.splitlines()
+    statuses = [match[1] for match in map(_SUBTASK.match, lines) if match]
+    if statuses:
+        return all(map(is_finished, statuses))
+    boxes = [match[1] for match in map(_BOX.match, lines) if match]
+    return True if boxes and all(map(is_finished, boxes)) else None
+
+
+class Standing(Value):
+    """How far the tasks of a plan are: the rows, and the ids of those that are finished, by their row or by their
+    subtasks, that have a review of their own, and that have a file."""
+
+    tasks: tuple[Task, ...] = ()
+    finished: tuple[str, ...] = ()
+    reviewed: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+
+    def open(self, besides: str | None = None) -> list[Task]:
+        """The tasks that are not finished. A row without an id does not count."""
+        return [task for task in self.tasks if task.id and task.id not in self.finished and task.id != besides]
+
+    def unreviewed(self) -> str | None:
+        """The first task that is finished, but whose code nobody has reviewed."""
+        owed = (id_ for id_ in self.finished if id_ not in self.reviewed and id_ in self.written)
+        return next(owed, None)
+
+    def next(self, besides: str | None = None) -> Task | None:
+        """The task to do now: one that was begun, else the first whose prerequisites are finished, else the first."""
+        left = self.open(besides)
+        begun = (task for task in left if _BEGUN.match(task.status))
+        waiting = {task.id for task in self.open()} - {besides}
+        ready = (task for task in left if not waiting.intersection(task.needs))
+        return next(begun, None) or next(ready, None) or (left[0] if left else None)
+
+
+def survey(text: str, names: Collection[str], read: Callable[[str], str]) -> Standing:
+    """How far the tasks are, from the text of the table, the names of the plan's files, and the texts of the tasks'
+    own files, which `read` gets for those that the table does not call finished."""
+    tasks = parse_tasks(text)
+    written = [task.id for task in tasks if is_task_id(task.id) and f"task-{task.id}.md" in names]
+
+    def finished(task: Task) -> bool:
+        return is_finished(task.status) or (
+            task.id in written and subtasks_finished(read(f"task-{task.id}.md")) is True
+        )
+
+    reviewed = [match[1] for match in map(_REVIEW.fullmatch, names) if match and not match[1].endswith("-post")]
+    done = [task.id for task in tasks if task.id and finished(task)]
+    return Standing(tuple(tasks), tuple(done), tuple(reviewed), tuple(written))
 
 
 def parse_tasks(text: str) -> list[Task]:
-    """The rows of the table. Columns are found by their headings `Id` and `Status`, else the first and second."""
+    """The rows of the table. Columns are found by their headings, else `Id` is the first and `Status` the second."""
     rows = [_cells(line) for line in text.splitlines() if line.lstrip().startswith("|")]
     headings = [cell.lower() for cell in rows[0]] if rows else []
     id_at = headings.index("id") if "id" in headings else 0
     status_at = headings.index("status") if "status" in headings else 1
+    needs_at = headings.index("prerequisites") if "prerequisites" in headings else len(headings)
     has_rule = len(rows) > 1 and _is_rule(rows[1])
     if has_rule or "id" in headings:
         rows = rows[1:]
@@ -33,9 +108,14 @@ def parse_tasks(text: str) -> list[Task]:
             continue
         # A bare pipe in some cell shifts the columns after it; then the status is somewhere to the right.
         shifted = bool(headings) and len(cells) > len(headings)
-        status = " ".join(cells[id_at + 1 :]) if shifted else cells[status_at] if status_at < len(cells) else ""
-        tasks.append(Task(cells[id_at], status))
+        status = _status_among(cells[id_at + 1 :]) if shifted else cells[status_at] if status_at < len(cells) else ""
+        needs = _WORD.findall(cells[needs_at]) if needs_at < len(cells) and not shifted else []
+        tasks.append(Task(cells[id_at], status, tuple(needs)))
     return tasks
+
+
+def _status_among(cells: list[str]) -> str:
+    return next((cell for cell in cells if is_finished(cell) or _UNFINISHED.match(cell)), "")
 
 
 def _cells(line: str) -> list[str]:
@@ -47,12 +127,7 @@ def _is_rule(cells: list[str]) -> bool:
     return bool(cells) and all(_RULE.fullmatch(cell) for cell in cells)
 
 
-def pending_besides(tasks: list[Task], current: str | None) -> bool:
-    """Whether another task than the current one is still pending."""
-    return any("pending" in task.status.lower() for task in tasks if task.id != current)
-
-
-def task_files(tasks: list[Task], existing: set[str]) -> list[str]:
+def task_files(tasks: Collection[Task], existing: Collection[str]) -> list[str]:
     """The names of the tasks' files. A number always names one; another id only if its file is there."""
     found: dict[str, None] = {}
     for task in tasks:

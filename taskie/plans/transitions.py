@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from taskie.plans import state
-from taskie.plans.phases import PHASES, leading_to
+from taskie.plans.phases import ONE_TASK, PHASES, REVIEWS, leading_to
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,13 +30,32 @@ def changes(
 ) -> dict[str, Any]:
     """All fields to write: the wanted ones, and what follows from them. Without a state, a whole new one."""
     if not now:
-        return {**state.new(config), **wanted}
+        return _created(wanted, config)
+    if "next_phase" not in wanted and wanted.get("phase") == now.get("next_phase"):
+        wanted = {**wanted, "next_phase": _following(wanted.get("phase"))}  # what was announced has been done
     if not force:
         _check(now, wanted)
-    follows: dict[str, Any] = {}
-    if "current_task" in wanted and "current_task" in now and wanted["current_task"] != now["current_task"]:
-        follows["phase_iteration"] = 0  # another task, another review cycle
-    return {**follows, **wanted}
+    another = "current_task" in wanted and wanted["current_task"] != now.get("current_task", wanted["current_task"])
+    if another and not _of_another_cycle(now, wanted):
+        return {"phase_iteration": 0, **wanted}  # another task, another review cycle
+    return dict(wanted)
+
+
+def _created(wanted: Mapping[str, Any], config: Config) -> dict[str, Any]:
+    """A state for a plan that has none: after an action comes what the table says, whatever came before it."""
+    return {**state.new(config), "phase": None, "next_phase": _following(wanted.get("phase")), **wanted}
+
+
+def _following(phase: str | None) -> str | None:
+    """What comes after an action that says nothing else."""
+    return next(iter(PHASES[phase].next), None) if phase is not None and phase in PHASES else None
+
+
+def _of_another_cycle(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether the counter is that of a review which is not about one task."""
+    following = {**now, **wanted}.get("next_phase")
+    reviews = (review for review in REVIEWS.values() if following in (review.phase, review.post))
+    return any(review.needs != ONE_TASK for review in reviews)
 
 
 def _check(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -44,15 +63,18 @@ def _check(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
         return
     before = now.get("phase")
     phase = wanted.get("phase", before)
-    following = wanted.get("next_phase", now.get("next_phase"))
+    announced = now.get("next_phase")
+    following = wanted.get("next_phase", announced)
     if following is None:
         return  # every command can be run alone, and every loop be left
     if not isinstance(phase, str) or phase not in PHASES:
         raise TransitionRefused(f"phase is {phase!r}, which does not exist; set it too.")
     if following not in PHASES[phase].next:
         raise TransitionRefused(f"After {phase} comes {_listed(PHASES[phase].next)}, not {following} ({_OVERRIDE}).")
+    if phase in (before, announced) or announced is None:
+        return  # where nothing is announced, every action may start
     known = before in list(PHASES)  # a list, since a spoiled state may hold what no dict can look up
-    if phase != before and known and phase != now.get("next_phase") and before not in leading_to(phase):
+    if known and before not in leading_to(phase):
         raise TransitionRefused(f"{phase} follows {_listed(leading_to(phase))}, not {before} ({_OVERRIDE}).")
 
 

@@ -69,15 +69,15 @@ class TestOutput:
         ("fields", "begins"),
         [
             (
-                {"phase": "code-review", "next_phase": "complete-task", "current_task": "1"},
-                f"Plan greeting: Carry out complete-task for task 2, as {ROOT}/actions/complete-task.md says. ",
+                {"phase": "tasks-review", "next_phase": "complete-task"},
+                f"Plan greeting: Carry out complete-task for task 1, as {ROOT}/actions/complete-task.md says. ",
             ),
             (
                 {"phase": "plan-review", "next_phase": "create-tasks"},
                 f"Plan greeting: Carry out create-tasks, as {ROOT}/actions/create-tasks.md says. ",
             ),
             ({}, "Plan greeting: Just stop. "),
-            ({"phase": "complete", "next_phase": None}, "Plan greeting: Complete. "),
+            ({"phase": "complete", "next_phase": None, "tasks": {"1": "done"}}, "Plan greeting: Complete. "),
             ({"phase": "code-review", "next_phase": None}, "Plan greeting: Ask the user. "),
         ],
         ids=["an action with a task", "an action", "stop", "complete", "ask"],
@@ -89,14 +89,17 @@ class TestOutput:
         make_plan: Callable[..., Plan],
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        make_plan("greeting", state=fields)
+        make_plan("greeting", tasks=fields.get("tasks", ("1", "2")), state=fields)
         assert cli.main(["next"]) == 0
         out = capsys.readouterr().out
         assert out.startswith(begins)
         assert out.count("\n") == 1
 
     def test_nothing_is_changed(self, make_plan: Callable[..., Plan], project: Project, next_: Next) -> None:
-        make_plan("a", state={"phase": "all-code-review", "next_phase": "complete"})
+        reviewed = {"task-1-review-1.md": "# Review\n"}
+        make_plan(
+            "a", tasks={"1": "done"}, state={"phase": "all-code-review", "next_phase": "complete"}, files=reviewed
+        )
         make_plan("b")
         project.git("add", "-A")
         project.git("commit", "--quiet", "-m", "all")
@@ -128,7 +131,7 @@ class TestWhichPlan:
         assert next_()["action"] == "new-plan"
 
     def test_the_newest_or_the_named(self, make_plan: Callable[..., Plan], next_: Next) -> None:
-        make_plan("a", state={"phase": "complete", "next_phase": None}).age(9)
+        make_plan("a", tasks={"1": "done"}, state={"phase": "complete", "next_phase": None}).age(9)
         make_plan("b", state={})
         assert next_()["plan"] == "b"
         named = next_("--plan", "a")
@@ -170,7 +173,8 @@ class TestWhatIsRead:
         self, make_plan: Callable[..., Plan], next_: Next
     ) -> None:
         last = {"phase": "code-review", "next_phase": "all-code-review", "current_task": "2"}
-        plan = make_plan(state=last, tasks={"1": "done", "2": "done"}, files={"task-2.md": DONE})
+        reviews = dict.fromkeys(("task-1-review-1.md", "task-2-review-1.md"), "# Review\n")
+        plan = make_plan(state=last, tasks={"1": "done", "2": "done"}, files={"task-2.md": DONE, **reviews})
         assert next_()["action"] == "stop"
         plan.write("task-2.md", HALF_DONE)
         assert next_()["action"] == "continue-task"
@@ -251,6 +255,10 @@ class TestNoReadableState:
         plan = make_plan(tasks=None, files={"plan.md": None, "design.md": "# Design\n"})
         assert next_()["action"] == "new-plan"
         plan.write("plan.md", "# Plan\n")
+        half = next_()
+        assert half["action"] == "new-plan"
+        assert "half-written" in half["why"]
+        plan.write("plan.md", "# Plan\n\n## Overview\n")
         assert next_()["action"] == "create-tasks"
         plan.tasks({"1": "done", "2": "in-progress"})
         assert (next_()["action"], next_()["task"]) == ("continue-task", "2")

@@ -145,7 +145,7 @@ class TestSet:
             (("new-plan", "plan-review"), ["phase=post-code-review", "next_phase=code-review"]),
             (("new-plan", "plan-review"), ["next_phase=complete"]),
             (("plan-review", "post-plan-review"), ["phase=all-code-review", "next_phase=complete"]),
-            (("complete", None), ["phase=post-plan-review", "next_phase=plan-review"]),
+            (("complete", None), ["phase=post-plan-review", "next_phase=code-review"]),
             (("code-review", "post-code-review"), ["phase=complete"]),
         ],
     )
@@ -177,12 +177,35 @@ class TestSet:
         assert taskie("state", "set", "phase=complete-task", "next_phase=code-review", "current_task=2") == 0
         assert plan.state.read()["phase_iteration"] == 0
 
-    def test_only_a_new_plan_creates_it(self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_only_an_action_creates_it(self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
         assert taskie("state", "set", "next_phase=plan-review") == 1
-        assert "`taskie state begin new-plan` creates one" in capsys.readouterr().err
+        assert "has no state.json; the first action of the plan creates it" in capsys.readouterr().err
         assert not (plan.path / "state.json").exists()
         assert taskie("state", "set", "phase=new-plan", "max_reviews=3") == 0
         assert plan.state == {**NEW, "max_reviews": 3}
+
+    @pytest.mark.parametrize(
+        ("fields", "following"),
+        [
+            (["phase=continue-task", "current_task=1"], "code-review"),
+            (["phase=next-task", "current_task=1", "next_phase=null"], None),
+            (["phase=complete", "next_phase=null"], None),
+            (["phase=post-code-review", "next_phase=code-review"], "code-review"),
+        ],
+    )
+    @pytest.mark.parametrize("spoiled", [None, "{", "[]", "\0"], ids=["missing", "cut", "list", "binary"])
+    def test_what_comes_next_is_the_actions_own(
+        self, fields: list[str], following: str | None, spoiled: str | None, taskie: Taskie, plan: Plan
+    ) -> None:
+        """Never the review of a plan that is already being carried out."""
+        if spoiled is not None:
+            plan.state.raw(spoiled)
+        assert taskie("state", "set", *fields) == 0
+        written = plan.state.read()
+        assert written["next_phase"] == following
+        assert list(written) == list(NEW)
+        kept = [path.read_text() for path in plan.path.glob("state.json.spoiled*")]
+        assert kept == ([] if spoiled is None else [spoiled])
 
     def test_a_broken_state_is_left_as_it_is(
         self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
@@ -271,12 +294,26 @@ class TestBegin:
         assert [cycle for cycle, *_ in BEGINNINGS] == list(CYCLES)
 
     @pytest.mark.parametrize("words", BEGINNINGS, ids=" ".join)
+    @pytest.mark.parametrize("phase", [*PHASES, "unheard-of"])
+    def test_every_one_may_start_where_nothing_is_announced(
+        self, words: tuple[str, ...], phase: str, taskie: Taskie, plan: Plan
+    ) -> None:
+        plan.state.write(phase=phase, next_phase=None, phase_iteration=5, consecutive_clean=1)
+        assert taskie("state", "begin", *words) == 0
+        written = plan.state.read()
+        assert (written["phase"], written["next_phase"]) == (words[0], PHASES[words[0]].next[0])
+        assert (written["phase_iteration"], written["consecutive_clean"]) == (0, 0)
+
+    @pytest.mark.parametrize("words", BEGINNINGS, ids=" ".join)
     def test_another_transition_is_refused(
         self, words: tuple[str, ...], taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
     ) -> None:
         cycle = words[0]
-        wrong = next(phase for phase in PHASES if phase != cycle and phase not in leading_to(cycle))
-        before = plan.state.write(phase=wrong, next_phase=None)
+        wrong = next((phase for phase in PHASES if phase != cycle and phase not in leading_to(cycle)), None)
+        if wrong is None:
+            assert cycle == "new-plan", "a plan can be written anew at any time"
+            return
+        before = plan.state.write(phase=wrong, next_phase=wrong)
         assert taskie("state", "begin", *words) == 1
         assert f"{cycle} follows" in capsys.readouterr().err
         assert plan.state == before
@@ -314,13 +351,12 @@ class TestBegin:
         assert "a review never changes state.json" in capsys.readouterr().err
         assert not plan.state.path.exists()
 
-    def test_a_broken_state_is_left_as_it_is(
-        self, taskie: Taskie, plan: Plan, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        plan.state.raw("{")
-        assert taskie("state", "begin", "new-plan") == 1
-        assert "invalid JSON" in capsys.readouterr().err
-        assert plan.state.path.read_text() == "{"
+    def test_a_broken_state_is_kept_beside_the_new_one(self, taskie: Taskie, plan: Plan) -> None:
+        for number, broken in enumerate(("{", "]"), start=1):
+            plan.state.raw(broken)
+            assert taskie("state", "begin", "new-plan") == 0
+            assert plan.state == NEW
+            assert (plan.path / f"state.json.spoiled-{number}").read_text() == broken
 
     def test_the_named_plan(self, taskie: Taskie, make_plan: Callable[..., Plan]) -> None:
         old, new = make_plan("old"), make_plan("new")

@@ -11,14 +11,15 @@ from taskie.config import Config
 from taskie.guard import Turn
 from taskie.plans import loop
 from taskie.plans.files import Contents, PlanDirectory
-from taskie.plans.phases import PHASES, POST_REVIEWS, REVIEWS
+from taskie.plans.phases import LAST_REVIEW, PHASES, POST_REVIEWS, REVIEWS
 from taskie.plans.reviewed import Reviewed
 from taskie.plans.state import PlanState, fresh_cycle
+from taskie.plans.tasks import survey
 
 pytestmark = pytest.mark.state
 
 PLAN = PlanDirectory("test-plan", "/project/.taskie/plans/test-plan", ".taskie/plans/test-plan")
-FILES = ("plan.md", "task-1.md", "task-2.md", "tasks.md")
+FILES = ("plan.md", "task-1.md", "task-1-review-1.md", "task-2.md", "task-2-review-1.md", "tasks.md")
 TASKS = "| Id | Status |\n|---|---|\n| 1 | done |\n| 2 | {} |\n"
 
 
@@ -34,16 +35,17 @@ class World(NamedTuple):
 
 def seen(world: World, *, tasks_remain: bool, strict: bool) -> loop.Seen:
     """What the engine reads in such a world."""
+    tasks = TASKS.format("pending" if tasks_remain else "done")
     return loop.Seen(
         turn=Turn(world.active, strict),
         config=Config(),
         plugin="/plugin",
         plan=PLAN,
-        contents=Contents(FILES, tasks=TASKS.format("pending" if tasks_remain else "done")),
+        contents=Contents(FILES, FILES, tasks=tasks),
         raw=world.state.as_dict(),
         state=world.state,
         answered=world.answered,
-        has_task_file=True,
+        standing=survey(tasks, FILES, lambda name: ""),
     )
 
 
@@ -56,7 +58,7 @@ def stop(world: World, *, clean: bool, tasks_remain: bool, strict: bool) -> tupl
         failed = loop.decide(before.replace(failure="Review failed"))
         assert (failed.due, failed.changes, failed.decision.reason) == (None, None, None), "a failure changes nothing"
         assert "Review failed" in failed.decision.warnings
-        done = loop.decide(before.replace(reviewed=Reviewed(clean)))
+        done = loop.decide(before.replace(ran=done.due, reviewed=Reviewed(clean)))
     assert done.due is None
     if done.changes is None:
         assert done.decision.reason is None, "a block is always recorded"
@@ -89,7 +91,7 @@ def start(phase: str, max_reviews: int) -> World:
     begun = PlanState(
         max_reviews=max_reviews,
         current_task="1",
-        phase="new-plan",
+        phase="code-review" if phase == LAST_REVIEW else REVIEWS[phase].resumed_by,
         phase_iteration=0,
         next_phase=phase,
         review_model="opus",
@@ -133,7 +135,7 @@ def test_the_loop_goes_on_within_one_turn_until_two_reviews_are_clean(phase: str
     models, decisions = [], []
     for clean in (False, True, False, True, True):
         models.append(world.state.review_model)
-        world, blocks = stop(world, clean=clean, tasks_remain=True, strict=False)
+        world, blocks = stop(world, clean=clean, tasks_remain=phase != LAST_REVIEW, strict=False)
         decisions.append(blocks)
         if blocks:
             world = moves(world)[-1]
@@ -162,8 +164,9 @@ def test_a_wrong_structure_blocks_once_in_a_turn_and_never_before_a_review(
 ) -> None:
     begun = start("plan-review", 1)
     world = begun._replace(state=begun.state.replace(next_phase=next_phase), active=active)
-    wrong = Contents(("notes.md", *FILES), tasks=TASKS)
-    done = loop.decide(seen(world, tasks_remain=True, strict=strict).replace(contents=wrong))
+    wrong = Contents(("notes.md", *FILES), FILES, tasks=TASKS)
+    remain = next_phase not in (LAST_REVIEW, *REVIEWS[LAST_REVIEW].targets)
+    done = loop.decide(seen(world, tasks_remain=remain, strict=strict).replace(contents=wrong))
     assert (done.due is not None) == (next_phase in REVIEWS and not active)
     assert (done.decision.reason is not None) == (done.due is None and not active)
     if done.decision.reason is not None:

@@ -15,7 +15,7 @@ from taskie.config import Config
 from taskie.plans.phases import FOR_VERDICT
 from taskie.plans.providers import PROVIDERS, Question
 from taskie.plans.state import REQUIRED
-from taskie.plans.tasks import Task, parse_tasks, pending_besides, task_files
+from taskie.plans.tasks import Task, parse_tasks, task_files
 
 pytestmark = pytest.mark.state
 
@@ -187,7 +187,7 @@ class TestD12TheTable:
             ("| 1 | done |\n| 2 | pending |", [("1", "done"), ("2", "pending")]),
             ("| Id | Status |\r\n|---|---|\r\n| 1 | pending |\r\n", [("1", "pending")]),
             ("| Id | What | Status |\n|:--|:-:|--:|\n| 1 | a \\| b | done |", [("1", "done")]),
-            ("| Id | What | Status |\n|---|---|---|\n| 1 | a | b | pending |", [("1", "a b pending")]),
+            ("| Id | What | Status |\n|---|---|---|\n| 1 | a | b | pending |", [("1", "pending")]),
             ("| Id | Status |\n|---|---|\n| 1 |", [("1", "")]),
             ("", []),
             ("no table", []),
@@ -195,18 +195,6 @@ class TestD12TheTable:
     )
     def test_columns(self, text: str, expected: list[tuple[str, str]]) -> None:
         assert parse_tasks(text) == [Task(*row) for row in expected]
-
-    @pytest.mark.parametrize(
-        ("current", "statuses", "remain"),
-        [
-            ("1", {"1": "pending", "10": "done"}, False),
-            ("1", {"1": "done", "10": "PENDING"}, True),
-            ("1", {"1": "done", "2": "in-progress"}, False),
-            (None, {"1": "pending"}, True),
-        ],
-    )
-    def test_remaining(self, current: str | None, statuses: dict[str, str], remain: bool) -> None:
-        assert pending_besides([Task(*item) for item in statuses.items()], current) is remain
 
     def test_only_ids_become_files(self) -> None:
         rows = [Task(id_, "") for id_ in ("1", "x", "y", "../1", "-rf", "$(id)", "1", "", "2")]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import pytest
 from support import ROOT
 
 from taskie.plans.phases import PHASES, POST_REVIEWS, REVIEWS, WORK
-from taskie.plans.routing import Found, NextStep, is_finished, new_plan, route, unusable
+from taskie.plans.routing import Found, NextStep, new_plan, route, unusable
 from taskie.plans.state import PlanState
+from taskie.plans.tasks import parse_tasks, survey
 
 pytestmark = pytest.mark.state
 
@@ -33,10 +35,19 @@ def table(**statuses: str) -> str:
     return HEADER + "".join(f"| {task} | {status} | high |\n" for task, status in statuses.items())
 
 
-def found(at: PlanState | None, **read: object) -> Found:
+def found(at: PlanState | None, *, reviewed: Any = ("t1", "t2", "t3"), **read: object) -> Found:
     """A plan with everything in place, but for what is given."""
     whole = Found(at, plan_text=PLAN, tasks_text=table(t1="done", t2="done"), task_text=DONE)
-    return whole.replace(**read)
+    return surveyed(whole.replace(**read), reviewed)
+
+
+def surveyed(whole: Found, reviewed: tuple[str, ...]) -> Found:
+    """With what the table and the names of the files say about the tasks. Only the current one has a text."""
+    tasks = whole.tasks_text or ""
+    current = f"task-{whole.state.current_task}.md" if whole.state else ""
+    names = [f"task-{task.id}.md" for task in parse_tasks(tasks)] + [f"task-{id_}-review-1.md" for id_ in reviewed]
+    standing = survey(tasks, names, lambda name: whole.task_text or "" if name == current else "")
+    return whole.replace(standing=standing)
 
 
 def answer(step: NextStep) -> tuple[str, str | None]:
@@ -48,6 +59,16 @@ class TestAPostReviewIsAnnounced:
     @pytest.mark.parametrize("phase", ["complete-task", *REVIEWS, None])
     def test_it_is_carried_out(self, phase: str | None, post: str) -> None:
         assert route(found(state(phase, post, "t1"))).action == post
+
+    @pytest.mark.parametrize("post", POST_REVIEWS)
+    def test_one_that_is_written_but_not_recorded_is_not_asked_for_again(self, post: str) -> None:
+        assert answer(route(found(state(None, post, "t1"), answered=True))) == ("stop", None)
+
+    @pytest.mark.parametrize("post", POST_REVIEWS)
+    def test_nobody_wants_reviews_any_more(self, post: str) -> None:
+        step = route(found(state(None, post, "t1", max_reviews=0)))
+        assert answer(step) == ("stop", None)
+        assert "skips" in step.why
 
     def test_a_crash_after_the_block(self) -> None:
         step = route(found(state("code-review", "post-code-review", "t1", phase_iteration=3)))
@@ -112,7 +133,7 @@ class TestBeforeAReviewOfCode:
     def test_subtasks_without_a_status_leave_it_to_the_row(
         self, row: str, action: str, phase: str, review: str
     ) -> None:
-        tasks = table(t0="pending", t1=row, t2="done")
+        tasks = table(t1=row, t2="done")
         text = "# Task\n\n- [ ] Subtask\n\nStatus: done\n"
         assert route(found(state(phase, review, "t1"), tasks_text=tasks, task_text=text)).action == action
 
@@ -150,7 +171,7 @@ class TestBeforeAReviewOfCode:
         ("- **Status**: not done", False),
         ("- **Status**: almost completed", False),
         ("- **Status**: undone", False),
-        ("- **Status**: done, but for the tests", False),
+        ("- **Status**: done, but for the tests", True),
         ("- **Status**:", False),
     ],
 )
@@ -242,11 +263,54 @@ class TestTheNextTaskIsAnnounced:
         tasks = table(t1="in-progress", t2="pending")
         assert answer(route(found(state("continue-task", action, "t1"), tasks_text=tasks))) == (action, "t2")
 
-    @pytest.mark.parametrize("text", [None, HEADER, table(t1="done", t2="completed")])
-    def test_none_is_left(self, text: str | None, action: str) -> None:
+    @pytest.mark.parametrize("text", [None, HEADER])
+    def test_there_are_none(self, text: str | None, action: str) -> None:
         step = route(found(state("code-review", action, "t1"), tasks_text=text))
         assert answer(step) == (action, None)
         assert "no unfinished task" in step.why
+
+    def test_none_is_left(self, action: str) -> None:
+        step = route(found(state("code-review", action, "t1"), tasks_text=table(t1="done", t2="completed")))
+        assert answer(step) == ("stop", None)
+        assert "hook runs the all-code review" in step.why
+
+    def test_none_is_left_and_nobody_wants_reviews(self, action: str) -> None:
+        step = route(found(state("code-review", action, "t1", max_reviews=0), reviewed=()))
+        assert answer(step) == ("complete", None)
+        assert "Set phase" in step.why
+
+    def test_a_finished_task_that_nobody_has_reviewed(self, action: str) -> None:
+        tasks = table(t1="done", t2="done", t3="pending")
+        step = route(found(state("code-review", action, "t1"), tasks_text=tasks, reviewed=("t1",)))
+        assert answer(step) == ("stop", None)
+        assert "Task t2 is finished" in step.why
+        assert "hook runs the code review" in step.why
+
+    def test_a_task_that_has_passed_but_whose_row_does_not_say_so(self, action: str) -> None:
+        tasks = table(t1="in-progress", t2="pending")
+        step = route(found(state("code-review", action, "t1"), tasks_text=tasks))
+        assert answer(step) == (action, "t2")
+        assert "Task t1 has passed its reviews: set its row to done." in step.why
+
+    def test_a_task_that_was_added_and_made_the_current_one(self, action: str) -> None:
+        """No review is over that has not begun."""
+        tasks = table(t1="done", t2="done", t3="pending")
+        step = route(
+            found(state("code-review", action, "t3"), tasks_text=tasks, task_text=HALF_DONE, reviewed=("t1", "t2"))
+        )
+        assert answer(step) == (action, "t3")
+
+    def test_one_that_was_begun_comes_first(self, action: str) -> None:
+        tasks = table(t1="pending", t2="in-progress", t3="pending")
+        assert answer(route(found(state("tasks-review", action), tasks_text=tasks))) == (action, "t2")
+
+    def test_prerequisites_come_first(self, action: str) -> None:
+        tasks = "| Id | Status | Prerequisites |\n|---|---|---|\n| t1 | pending | t2, t3 |\n| t2 | pending | t3 |\n"
+        for last, expected in (("pending", "t3"), ("done", "t2")):
+            text = tasks + f"| t3 | {last} | - |\n"
+            assert answer(route(found(state("tasks-review", action), tasks_text=text))) == (action, expected)
+        circular = tasks + "| t3 | pending | t1 |\n"
+        assert answer(route(found(state("tasks-review", action), tasks_text=circular))) == (action, "t1")
 
     def test_an_id_that_cannot_name_a_file_is_told_not_given(self, action: str) -> None:
         tasks = HEADER + "| ../../x\x1b | pending | high |\n"
@@ -295,13 +359,36 @@ class TestNothingIsAnnounced:
         "phase", ["continue-task", "next-task", "next-task-tdd", "complete-task", "complete-task-tdd"]
     )
     def test_an_interrupted_task_is_continued(self, phase: str) -> None:
-        assert answer(route(found(state(phase, None, "t2")))) == ("continue-task", "t2")
+        assert answer(route(found(state(phase, None, "t2"), task_text=HALF_DONE))) == ("continue-task", "t2")
+
+    @pytest.mark.parametrize(
+        ("phase", "expected"),
+        [
+            ("continue-task", "next-task"),
+            ("next-task", "next-task"),
+            ("next-task-tdd", "next-task-tdd"),
+            ("complete-task", "complete-task"),
+            ("complete-task-tdd", "complete-task-tdd"),
+        ],
+    )
+    def test_after_a_finished_task_the_next_one(self, phase: str, expected: str) -> None:
+        tasks = table(t1="done", t2="pending")
+        assert answer(route(found(state(phase, None, "t1"), tasks_text=tasks))) == (expected, "t2")
+
+    @pytest.mark.parametrize("task", ["t1", None])
+    def test_after_the_last_task(self, task: str | None) -> None:
+        assert answer(route(found(state("next-task", None, task)))) == ("complete", None)
+
+    def test_a_task_that_was_added_to_a_complete_plan(self) -> None:
+        tasks = table(t1="done", t2="pending")
+        assert answer(route(found(state("complete", None, "t1"), tasks_text=tasks))) == ("complete-task", "t2")
+        at = state("all-code-review", "complete", "t1", tdd=True)
+        assert answer(route(found(at, tasks_text=tasks))) == ("complete-task-tdd", "t2")
 
     def test_an_interrupted_task_that_the_state_does_not_name(self) -> None:
         tasks = table(t1="done", t2="pending", t3="pending")
         assert route(found(state("next-task", None), tasks_text=tasks)).task == "t2"
         assert route(found(state("next-task", None), tasks_text=tasks, touched=("t3",))).task == "t3"
-        assert answer(route(found(state("next-task", None)))) == ("continue-task", None)
 
     def test_all_is_done(self) -> None:
         step = route(found(state("complete", None)))
@@ -318,7 +405,8 @@ class TestNothingIsAnnounced:
         """The state exists, so history would only confuse."""
         tasks = table(t1="pending", t2="pending")
         assert route(found(state("code-review", None), tasks_text=tasks, touched=("t2",))).action == "ask"
-        assert route(found(state("next-task", None, "t1"), tasks_text=tasks, touched=("t2",))).task == "t1"
+        at = state("next-task", None, "t1")
+        assert route(found(at, tasks_text=tasks, task_text=HALF_DONE, touched=("t2",))).task == "t1"
 
 
 class TestNoReadableState:
@@ -341,7 +429,7 @@ class TestNoReadableState:
 
     @pytest.mark.parametrize("touched", [(), ("t1",), ("t9",)])
     def test_none_of_them_was_touched(self, touched: tuple[str, ...]) -> None:
-        tasks = table(t1="done", t2="pending", t3="in-progress")
+        tasks = table(t1="done", t2="pending", t3="pending")
         step = route(found(None, tasks_text=tasks, touched=touched))
         assert answer(step) == ("continue-task", "t2")
         assert "first unfinished" in step.why
@@ -367,13 +455,6 @@ def test_a_value_that_a_field_cannot_have_is_for_the_user() -> None:
     assert "tdd must be true or false" in step.why
 
 
-@pytest.mark.parametrize(
-    ("status", "finished"), [("Done", True), ("**completed**", True), ("complete", False), ("", False), ("x", False)]
-)
-def test_finished_is_done_or_completed(status: str, finished: bool) -> None:
-    assert is_finished(status) is finished
-
-
 WHATEVER_LIES_THERE = [
     Found(None, plan_text=plan, tasks_text=tasks, task_text=task)
     for plan, tasks, task in product(
@@ -387,8 +468,10 @@ WHATEVER_LIES_THERE = [
 @pytest.mark.parametrize("next_phase", [*PHASES, None])
 @pytest.mark.parametrize("phase", PHASES)
 def test_every_state_has_an_answer(phase: str, next_phase: str | None) -> None:
-    for there, task, maximum in product(WHATEVER_LIES_THERE, (None, "t1", "t9"), (0, 1)):
-        step = route(there.replace(state=state(phase, next_phase, task, max_reviews=maximum)))
+    everything = product(WHATEVER_LIES_THERE, (None, "t1", "t9"), (0, 1), ((), ("t1",), ("t1", "t2")))
+    for there, task, maximum, reviewed in everything:
+        there = there.replace(state=state(phase, next_phase, task, max_reviews=maximum))
+        step = route(surveyed(there, reviewed))
         assert step.action in PHASES or step.action in NO_ACTION
         assert step.action not in REVIEWS  # the hook's work, never the agent's
         assert step.why

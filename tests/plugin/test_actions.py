@@ -11,7 +11,7 @@ from support import ROOT
 from support.commands import Taskie
 
 from pytest_taskie import Plan
-from taskie.plans.phases import CYCLES, ONE_TASK, PHASES, REVIEWS
+from taskie.plans.phases import CYCLES, ONE_TASK, PHASES, REVIEWS, WORK
 from taskie.plans.state import FIELDS
 from taskie.plans.structure import violations
 
@@ -28,7 +28,7 @@ DUTIES: dict[str, list[dict[str, str]]] = {
     **{cycle: [] for cycle in CYCLES},
     "next-task": [{"phase": "next-task", "current_task": "{id}", **STANDALONE}],
     "next-task-tdd": [{"phase": "next-task-tdd", "current_task": "{id}", **STANDALONE}],
-    "continue-task": [{"phase": "continue-task"}],
+    "continue-task": [{"phase": "continue-task", "current_task": "{id}"}],
     "continue-plan": [{"phase": "complete", "next_phase": "null"}],
     "add-task": [{"current_task": "{id}"}],
     **{review: [{"phase": review, **STANDALONE}] for review in REVIEWS},
@@ -40,10 +40,11 @@ DUTIES: dict[str, list[dict[str, str]]] = {
 
 
 def commands(text: str) -> list[dict[str, str]]:
-    """The fields of every `taskie state set` in a text."""
+    """The fields of every `taskie state set` in a text, which says which plan it is about."""
     found = []
     for command in COMMAND.findall(text):
-        verb, *words = shlex.split(command)[1:]
+        verb, *words, option, plan = shlex.split(command)[1:]
+        assert (option, plan) == ("--plan", "{plan-id}")
         if verb == "set":
             found.append(dict(word.split("=", 1) for word in words))
     return found
@@ -66,9 +67,19 @@ def test_an_action_sets_what_the_design_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", ACTIONS)
 def test_only_an_action_with_reviews_begins_their_cycle(name: str) -> None:
-    plan = ["--plan", "{plan-id}"] if name == "new-plan" else []
     task = ["{id}"] if name in CYCLES and REVIEWS[PHASES[name].next[0]].needs == ONE_TASK else []
-    assert beginnings(ACTIONS[name]) == ([[name, *task, *plan]] if name in CYCLES else [])
+    assert beginnings(ACTIONS[name]) == ([[name, *task, "--plan", "{plan-id}"]] if name in CYCLES else [])
+
+
+@pytest.mark.parametrize("name", [name for name in ACTIONS if name in WORK])
+def test_the_state_is_written_before_the_row(name: str) -> None:
+    text = ACTIONS[name]
+    assert text.index("`taskie state ") < text.index("set the task's status to `done`")
+
+
+def test_the_state_is_written_before_the_plan() -> None:
+    text = ACTIONS["new-plan"]
+    assert text.index("`taskie state ") < text.index("Write `plan.md`")
 
 
 @pytest.mark.parametrize("name", ACTIONS)
