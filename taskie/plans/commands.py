@@ -111,7 +111,7 @@ def state_repair(*, plan: str | None) -> int:
             state.interpret(raw, configured)
             print(f"{os.path.join(path, state.FILE)} can be used as it is. Nothing was changed.")
             return 0
-        trouble = f"there is no {state.FILE}"
+        trouble = f"There is no {state.FILE}"
     except (StoreError, state.BadField) as error:
         trouble = str(error)
     found = files.contents(files.PlanDirectory(os.path.basename(path), path, path))
@@ -121,7 +121,7 @@ def state_repair(*, plan: str | None) -> int:
     rebuilt = repair.rebuild(repair.Evidence(found.regular, standing, entries, spoiled), configured)
     kept = _replace_state(path, rebuilt.fields)
     for line in (f"{shown(trouble, 300)}.", *repair.describe(rebuilt)):
-        print(line[0].upper() + line[1:])
+        print(line)
     if kept:
         print(f"The old one is kept as {kept}.")
     print(json.dumps(rebuilt.fields, indent=2))

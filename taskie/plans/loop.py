@@ -227,7 +227,7 @@ def _advance(seen: Seen, due: Due, changes: dict[str, Any], how: str) -> Conclus
     title = due.review.title.capitalize()
     left = seen.standing.open(due.state.current_task)
     if left and _waits_for_tasks(seen, due.review):
-        to, but = completing(due.state.tdd), f" {_listed(left)} not finished."
+        to, but = completing(due.state.tdd), f" {_listed(left).capitalize()} not finished."
     else:
         to, but = target(due.review, tdd=due.state.tdd, tasks_remain=bool(left)), ""
     fresh = fresh_cycle(seen.config) if to == LAST_REVIEW else {}  # whose cycle no action begins

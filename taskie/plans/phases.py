@@ -74,7 +74,7 @@ NOTHING, ALL_TASKS, ONE_TASK = "nothing", "all-tasks", "one-task"
 
 # The phases that code, rather than the table alone, has something to say about.
 NEW_PLAN, CREATE_TASKS, CONTINUE_TASK, COMPLETE = "new-plan", "create-tasks", "continue-task", "complete"
-TASK_REVIEW = "code-review"
+TASKS_REVIEW, TASK_REVIEW = "tasks-review", "code-review"
 LAST_REVIEW = "all-code-review"  # where the review of a task leads instead when no task is left
 
 REVIEWS: Mapping[str, Review] = {
@@ -95,7 +95,7 @@ REVIEWS: Mapping[str, Review] = {
             targets=(CREATE_TASKS, CREATE_TASKS),
         ),
         Review(
-            phase="tasks-review",
+            phase=TASKS_REVIEW,
             post="post-tasks-review",
             stage="Task review",
             title="tasks review",

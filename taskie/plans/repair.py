@@ -14,6 +14,7 @@ from taskie.plans.phases import (
     NOTHING,
     ONE_TASK,
     REVIEWS,
+    TASKS_REVIEW,
     completing,
     target,
 )
@@ -75,7 +76,9 @@ def _place(evidence: Evidence, base: dict[str, Any], config: Config) -> tuple[di
         return begin(NEW_PLAN, None, config), "There is a plan.md, but no review of it and no task: its review is next."
     if standing.tasks and (last is None or last[0].needs == NOTHING):
         if standing.finished:
-            return _working(base), f"No review of the tasks is there, but task {standing.finished[0]} is finished."
+            return _working(
+                base, TASKS_REVIEW
+            ), f"No review of the tasks is there, but task {standing.finished[0]} is finished."
         return begin(CREATE_TASKS, None, config), "There are tasks, but no review of them: it is next."
     assert last is not None  # there are tasks, or a review
     return _after_review(evidence, base, config, *last)
@@ -106,12 +109,15 @@ def _after_review(
         }, f"{name} is the last review; it is answered."
     unreviewed = [id_ for id_ in evidence.standing.finished if id_ not in evidence.standing.reviewed]
     if not known and unreviewed and review.needs != NOTHING and review.phase != LAST_REVIEW:
-        return {**_working(base), "current_task": task}, f"{name} is the last review, and work has gone on after it."
+        return {
+            **_working(base, review.phase),
+            "current_task": task,
+        }, f"{name} is the last review, and work has gone on after it."
     return {**fields, "next_phase": review.post}, f"{name} is the last review, and waits for its answer."
 
 
-def _working(base: dict[str, Any]) -> dict[str, Any]:
-    return {"phase": CREATE_TASKS, "next_phase": completing(base["tdd"]), "phase_iteration": 0}
+def _working(base: dict[str, Any], phase: str) -> dict[str, Any]:
+    return {"phase": phase, "next_phase": completing(base["tdd"]), "phase_iteration": 0}
 
 
 def _last_review(evidence: Evidence) -> tuple[Review, str | None, int] | None:

@@ -20,7 +20,7 @@ _UNFINISHED = re.compile(_BEGUN.pattern + r"|[\s*_`~:.!(]*pending(?![^\W_])", re
 _SUBTASK = re.compile(r"\s*[-*+]\s+(?:\*\*|__)?Status(?:\*\*|__)?\s*:(.*)", re.IGNORECASE)
 _BOX = re.compile(r"\s*[-*+]\s+(\[[ xX]\])(?=\s)")
 _REVIEW = re.compile(r"task-(.+)-review-[0-9]+\.md")
-_WORD = re.compile(r"[A-Za-z0-9_-]+")
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 
 
 class Task(Value):

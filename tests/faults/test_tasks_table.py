@@ -69,9 +69,11 @@ TABLES = {
         ["1", "2"],
         True,
     ),
-    "missing cells": (HEAD + "| 1 | done |\n| 2 |\n", ["1", "2"], False),
+    "missing cells": (HEAD + "| 1 | done |\n| 2 |\n", ["1", "2"], True),
     "no ending newline": (HEAD + "| 1 | done | h | A |\n| 2 | pending | h | B |", ["1", "2"], True),
-    "in-progress is not pending": (HEAD + "| 1 | done | h | A |\n| 2 | in-progress | h | B |\n", ["1", "2"], False),
+    "in-progress": (HEAD + "| 1 | done | h | A |\n| 2 | in-progress | h | B |\n", ["1", "2"], True),
+    "another word": (HEAD + "| 1 | done | h | A |\n| 2 | blocked | h | B |\n", ["1", "2"], True),
+    "with its commit": (HEAD + "| 1 | done | h | A |\n| 2 | done (abc1234) | h | B |\n", ["1", "2"], False),
     "word ids": (HEAD + "| 1 | done | h | A |\n| api-v2 | pending | h | B |\n", ["1", "api-v2"], True),
     "same task twice": (HEAD + "| 1 | done | h | A |\n| 1 | pending | h | again |\n", ["1"], False),
 }
