@@ -250,6 +250,7 @@ class TestD22EveryActionCanWriteItsState:
         assert taskie("state", "set", "current_task=3").code == 0
         assert plan.state == {**before, "current_task": "3", "phase_iteration": 0}
 
+    @pytest.mark.validation
     def test_no_review_is_paid_for_before_there_is_a_plan(
         self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
