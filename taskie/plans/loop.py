@@ -85,11 +85,11 @@ def decide(seen: Seen) -> Conclusion:
     due = seen.ran or _due(seen)
     if due is None:
         return _validate(seen, _pause(seen))
-    left = seen.standing.open(due.state.current_task) if _waits_for_tasks(seen, due.review) else []
-    if left and seen.reviewed is None:
-        return _back_to_work(seen, due, left)
     if seen.reviewed is not None:
         return _conclude(seen, due, seen.reviewed)
+    before = _before_the_last(seen, due)
+    if before:
+        return _back_to_work(seen, due, before)
     if not turn.may_block(due.evidence):
         return _validate(seen, f"A {due.review.title} is due. It runs when the agent stops in its next turn.")
     if not is_plan_id(name):
@@ -154,7 +154,7 @@ def unrecorded(state: PlanState, standing: Standing) -> Review | None:
         return None
     if standing.unreviewed() is not None:
         return of_a_task
-    over = state.current_task if state.current_task in standing.reviewed else None
+    over = standing.over(state.current_task)
     idle = state.next_phase in of_a_task.targets and standing.finished and not standing.open(over)
     return REVIEWS[LAST_REVIEW] if idle else None
 
@@ -165,9 +165,11 @@ def _with_files(seen: Seen, due: Due) -> Due:
     return due.replace(task_files=tuple(task_files(seen.standing.tasks, seen.contents.names)))
 
 
-def _waits_for_tasks(seen: Seen, review: Review) -> bool:
-    """Whether unfinished tasks come before this review. A table in which nothing is finished says nothing of that."""
-    return review.phase == LAST_REVIEW and bool(seen.standing.finished)
+def _before_the_last(seen: Seen, due: Due) -> list[Task]:
+    """The tasks that come before the last review. A table in which none is finished says nothing about that."""
+    if due.review.phase != LAST_REVIEW or not seen.standing.finished:
+        return []
+    return seen.standing.open(seen.standing.over(due.state.current_task))
 
 
 def _pause(seen: Seen) -> str | None:
@@ -225,11 +227,10 @@ def _conclude(seen: Seen, due: Due, reviewed: Reviewed) -> Conclusion:
 def _advance(seen: Seen, due: Due, changes: dict[str, Any], how: str) -> Conclusion:
     """A review that has passed, or that nobody wants, leads on: to what is left to do, if there is any."""
     title = due.review.title.capitalize()
-    left = seen.standing.open(due.state.current_task)
-    if left and _waits_for_tasks(seen, due.review):
-        to, but = completing(due.state.tdd), f" {_listed(left).capitalize()} not finished."
-    else:
-        to, but = target(due.review, tdd=due.state.tdd, tasks_remain=bool(left)), ""
+    before = _before_the_last(seen, due)
+    remain = bool(seen.standing.open(due.state.current_task))
+    to = completing(due.state.tdd) if before else target(due.review, tdd=due.state.tdd, tasks_remain=remain)
+    but = f" {_listed(before).capitalize()} not finished." if before else ""
     fresh = fresh_cycle(seen.config) if to == LAST_REVIEW else {}  # whose cycle no action begins
     message = f"{title} {how}.{but} Run /taskie:continue-plan to proceed. Next phase: {to}."
     decision = Decision(None, message, seen.problems, due.evidence)

@@ -224,8 +224,7 @@ def _described(task: Task) -> str:
 
 def _more_tasks(found: Found, state: PlanState, announced: str) -> NextStep | None:
     """Back to work, if some task is not finished: one that was added meanwhile, or passed over."""
-    current = state.current_task if state.current_task in found.standing.reviewed else None
-    task = found.standing.next(current)
+    task = found.standing.next(found.standing.over(state.current_task))
     if task is None:
         return None
     return _for_task(completing(state.tdd), f"{announced}, but not all tasks are finished; {_described(task)}", task)

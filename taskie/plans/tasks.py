@@ -62,6 +62,10 @@ class Standing(Value):
         """The tasks that are not finished. A row without an id does not count."""
         return [task for task in self.tasks if task.id and task.id not in self.finished and task.id != besides]
 
+    def over(self, task: str | None) -> str | None:
+        """The current task, if a review of it is there: then its row may lag behind."""
+        return task if task in self.reviewed else None
+
     def unreviewed(self) -> str | None:
         """The first task that is finished, but whose code nobody has reviewed."""
         owed = (id_ for id_ in self.finished if id_ not in self.reviewed and id_ in self.written)

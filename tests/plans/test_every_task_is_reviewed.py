@@ -185,6 +185,16 @@ class TestD12NothingEndsEarly:
         assert_approved(run_hook())
         assert taskie("state", "begin", "complete-task", "2").code == 0
 
+    def test_a_task_that_is_added_and_made_the_current_one(
+        self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, taskie: Taskie
+    ) -> None:
+        plan.tasks({"1": "done", "2": "pending"})
+        plan.write("task-1-review-1.md", REVIEW)
+        plan.state.write(phase="code-review", next_phase="all-code-review", current_task="1")
+        assert taskie("state", "set", "current_task=2").code == 0
+        assert_approved(run_hook(), "The all-code review waits: task 2 is not finished")
+        assert not fake_claude.calls
+
     def test_a_table_in_which_nothing_is_finished_says_nothing(
         self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, taskie: Taskie
     ) -> None:
