@@ -260,6 +260,12 @@ class TestD22EveryActionCanWriteItsState:
         assert taskie("state", "set", "current_task=3").code == 0
         assert plan.state == {**before, "current_task": "3", "phase_iteration": 0}
 
+    def test_what_was_announced_and_is_done_is_announced_no_more(self, plan: Plan, taskie: Taskie) -> None:
+        plan.state.write(phase="code-review", next_phase="continue-task", current_task="1")
+        assert next_(taskie) == ("continue-task", "1")
+        assert taskie("state", "set", "phase=continue-task", "current_task=1").code == 0
+        assert plan.state.read()["next_phase"] == "code-review"
+
     @pytest.mark.validation
     def test_no_review_is_paid_for_before_there_is_a_plan(
         self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook

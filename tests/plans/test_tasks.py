@@ -84,7 +84,7 @@ def test_which_comes_next(rows: list[tuple[str, ...]], expected: str | None) -> 
 
 
 def test_the_one_at_hand_is_neither_next_nor_waited_for() -> None:
-    tasks = (Task("1", "in-progress"), Task("2", "pending", ("1",)))
+    tasks = (Task("1", "in-progress"), Task("2", "pending", ("1",)), Task("3", "pending"))
     found = Standing(tasks).next(besides="1")
     assert found is not None
     assert found.id == "2"
