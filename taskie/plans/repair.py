@@ -75,11 +75,10 @@ def _place(evidence: Evidence, base: dict[str, Any], config: Config) -> tuple[di
     if last is None and not standing.tasks:
         return begin(NEW_PLAN, None, config), "There is a plan.md, but no review of it and no task: its review is next."
     if standing.tasks and (last is None or last[0].needs == NOTHING):
-        if standing.finished:
-            return _working(
-                base, TASKS_REVIEW
-            ), f"No review of the tasks is there, but task {standing.finished[0]} is finished."
-        return begin(CREATE_TASKS, None, config), "There are tasks, but no review of them: it is next."
+        if not standing.finished:
+            return begin(CREATE_TASKS, None, config), "There are tasks, but no review of them: it is next."
+        why = f"There is no review of the tasks, but task {standing.finished[0]} is finished."
+        return _working(base, TASKS_REVIEW), why
     assert last is not None  # there are tasks, or a review
     return _after_review(evidence, base, config, *last)
 
@@ -87,33 +86,33 @@ def _place(evidence: Evidence, base: dict[str, Any], config: Config) -> tuple[di
 def _after_review(
     evidence: Evidence, base: dict[str, Any], config: Config, review: Review, task: str | None, number: int
 ) -> tuple[dict[str, Any], str]:
-    name = review.file(number, task)
-    cycle = [entry for entry in evidence.entries if entry.review == review.phase and entry.task == task]
-    clean = 0
-    for entry in cycle:
-        clean = clean + 1 if entry.verdict == "PASS" else 0
-    known = bool(cycle) and cycle[-1].iteration == number
-    fields = {"phase": review.phase, "phase_iteration": number, "current_task": task, "consecutive_clean": clean}
-    open_ = evidence.standing.open(task)
-    if known and clean >= config.review_clean_required:
-        to = target(review, tdd=base["tdd"], tasks_remain=bool(open_))
-        if review.phase == LAST_REVIEW and open_ and evidence.standing.finished:
-            to = completing(base["tdd"])
+    last = f"{review.file(number, task)} is the last review"
+    standing = evidence.standing
+    clean = _clean_in_a_row(evidence.entries, review, task)
+    fields = {"phase": review.phase, "phase_iteration": number, "current_task": task, "consecutive_clean": clean or 0}
+    if clean is not None and clean >= config.review_clean_required:
+        left = standing.open(task)
+        back = review.phase == LAST_REVIEW and left and standing.finished
+        to = completing(base["tdd"]) if back else target(review, tdd=base["tdd"], tasks_remain=bool(left))
         fresh = state.fresh_cycle(config) if to == LAST_REVIEW else {}
-        return {**fields, "next_phase": to, **fresh}, f"{name} is the last review, and its cycle has passed."
+        return {**fields, "next_phase": to, **fresh}, f"{last}, and its cycle has passed."
     if review.post_file(number, task) in evidence.names:
-        return {
-            **fields,
-            "phase": review.post,
-            "next_phase": review.phase,
-        }, f"{name} is the last review; it is answered."
-    unreviewed = [id_ for id_ in evidence.standing.finished if id_ not in evidence.standing.reviewed]
-    if not known and unreviewed and review.needs != NOTHING and review.phase != LAST_REVIEW:
-        return {
-            **_working(base, review.phase),
-            "current_task": task,
-        }, f"{name} is the last review, and work has gone on after it."
-    return {**fields, "next_phase": review.post}, f"{name} is the last review, and waits for its answer."
+        return {**fields, "phase": review.post, "next_phase": review.phase}, f"{last}, and it is answered."
+    gone_on = review.needs != NOTHING and review.phase != LAST_REVIEW and standing.unreviewed() is not None
+    if clean is None and gone_on:
+        return {**_working(base, review.phase), "current_task": task}, f"{last}, and work has gone on after it."
+    return {**fields, "next_phase": review.post}, f"{last}, and waits for its answer."
+
+
+def _clean_in_a_row(entries: Sequence[Entry], review: Review, task: str | None) -> int | None:
+    """How many reviews were clean at the end of the last cycle; None if the journal does not know it."""
+    clean = before = None
+    for entry in entries:
+        if (entry.review, entry.task) == (review.phase, task) and entry.verdict:
+            begun = before is None or entry.iteration <= before
+            clean = (0 if begun else clean or 0) + 1 if entry.verdict == "PASS" else 0
+            before = entry.iteration
+    return clean
 
 
 def _working(base: dict[str, Any], phase: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def files(plan: Plan, *names: str) -> None:
         plan.write(name, REVIEW)
 
 
-def journal(plan: Plan, *reviews: tuple[str, str | None, int, str]) -> None:
+def journal(plan: Plan, *reviews: tuple[str, str | None, int, str | None]) -> None:
     lines = (
         {"at": "2026-01-01T00:00:00Z", "review": review, "task": task, "iteration": number, "verdict": verdict}
         for review, task, number, verdict in reviews
@@ -102,6 +102,14 @@ def test_from_the_files_alone(
         ([("plan-review", None, 1, "PASS"), ("plan-review", None, 2, "PASS")], ("plan-review", "create-tasks", 2)),
         ([("plan-review", None, 1, "PASS"), ("plan-review", None, 2, "FAIL")], ("plan-review", "post-plan-review", 0)),
         ([("plan-review", None, 1, "FAIL"), ("plan-review", None, 2, "PASS")], ("plan-review", "post-plan-review", 1)),
+        (
+            [*(("plan-review", None, number, "PASS") for number in (1, 2)), ("plan-review", None, 1, "PASS")],
+            ("plan-review", "post-plan-review", 1),  # of another cycle
+        ),
+        (
+            [("plan-review", None, 1, "PASS"), ("plan-review", None, 2, None), ("plan-review", None, 2, "PASS")],
+            ("plan-review", "create-tasks", 2),  # one that did not happen says nothing
+        ),
     ],
 )
 def test_the_journal_knows_whether_a_review_has_passed(
