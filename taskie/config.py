@@ -48,6 +48,10 @@ def _whole(least: int) -> Callable[[Any], Any]:
     return _number(int, lambda number: least <= number <= MOST, f"a whole number, {least} or more")
 
 
+def _dollars(fits: Callable[[Any], bool], least: str) -> Callable[[Any], Any]:
+    return _number(float, lambda number: fits(number) and number <= MOST, f"a number of US dollars, {least}")
+
+
 _seconds = _number(float, lambda number: 0 < number <= MOST, "a number of seconds, more than 0")
 
 
@@ -99,6 +103,8 @@ class Config(Value):
     review_timeout: float = _setting(BUDGET, _seconds)
     review_permissions: str = _setting("skip", _one_of("skip", "scoped"))
     review_max_turns: int | None = _setting(None, _whole(1))
+    review_max_budget_usd: float | None = _setting(None, _dollars(lambda number: number > 0, "more than 0"))
+    review_plan_budget_usd: float | None = _setting(None, _dollars(lambda number: number >= 0, "0 or more"))
     review_hooks: str = _setting("off", _one_of("off", "keep"))
     loop_guard: str = _setting("progress", _one_of("progress", "strict"))
     claudex_sandbox: str = _setting("bypass", _one_of("bypass", "workspace-write"))
@@ -109,6 +115,8 @@ class Config(Value):
         return self.review_models is Config.review_models or name in self.review_models
 
 
+# What a project may lower, and never raise.
+BUDGETS = ("review_max_budget_usd", "review_plan_budget_usd")
 # The check of each setting, which raises ValueError with what it expects.
 SETTINGS: dict[str, Callable[[Any], Any]] = dict(zip(Config.__annotations__, _checks))
 
@@ -136,7 +144,10 @@ def load(root: str, env: Mapping[str, str]) -> Config:
                 # A clone must not choose the program that we run.
                 warnings.append(f"{path}: review.command is only taken from your own configuration; ignored")
             else:
+                yours = settings.get(key)
                 _take(settings, key, value, f"{path}: {key.replace('_', '.', 1)}", warnings)
+                if key in BUDGETS and yours is not None:
+                    settings[key] = min(yours, settings[key])  # nor what you are ready to pay for it
     for key in SETTINGS:
         name = f"TASKIE_{key.upper()}"
         if env.get(name):

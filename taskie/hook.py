@@ -45,8 +45,9 @@ def main(argv: Sequence[str] = (), only: str | None = None) -> int:
 
     name = "Stop" if set(argv) <= {"--fail-open"} else engines.event(argv)
     deadline = time.monotonic() + (BUDGET if name == "Stop" else AT_ONCE)
-    strict = name == "Stop" and not only and "--fail-open" not in argv
-    return answer(lambda event, env: decide(event, env, deadline, only), name, only=only, strict=strict)
+    client = "--fail-open" in argv
+    strict = name == "Stop" and not only and not client
+    return answer(lambda event, env: decide(event, env, deadline, only, client), name, only=only, strict=strict)
 
 
 def answer(
@@ -112,7 +113,9 @@ def process_start() -> int:
     return now - int(age * 1e9) if 0 < age < LONGEST_START else now
 
 
-def decide(event: Event, env: Mapping[str, str], deadline: float, only: str | None = None) -> Decision:
+def decide(
+    event: Event, env: Mapping[str, str], deadline: float, only: str | None = None, client: bool = False
+) -> Decision:
     """Ask each engine, or one alone, that takes the event and applies here; the first block is the decision."""
     import taskie.config as config
     import taskie.engines as engines
@@ -136,7 +139,7 @@ def decide(event: Event, env: Mapping[str, str], deadline: float, only: str | No
             asked = True
             settings = config.load(root, env)
             turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress)
-            context = project.Context(root, cwd, settings, env, deadline)
+            context = project.Context(root, cwd, settings, env, deadline, client)
             if settings.warnings:  # at once, so that they are not lost with an engine that fails
                 decision = merge(decision, Decision(warnings=settings.warnings))
             own = engine.on_event(event.replace(cwd=cwd), turn, context)

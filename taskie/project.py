@@ -18,13 +18,18 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Context(Value):
-    """Where an engine works: its root, the agent's directory, its settings, and until when (monotonic)."""
+    """Where an engine works: its root, the agent's directory, its settings, and until when (monotonic).
+
+    `client`: it is called as in `hooks.json`. A script gets the words that the design fixes, a person in a client what
+    helps there.
+    """
 
     root: str
     cwd: str
     config: Config
     env: Mapping[str, str]
     deadline: float
+    client: bool = False
 
 
 def here() -> str:

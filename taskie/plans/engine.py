@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
 
 class NoReview(Exception):
-    """The review that is due did not happen; the message says why. The state stays, so the next stop tries again."""
+    """The review that is due did not happen; the message says why. The state stays, so the next stop tries again.
+
+    `problems`: what else the person should know.
+    """
+
+    def __init__(self, message: str, problems: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems
 
 
 def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
@@ -39,9 +46,10 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     if conclusion.due is None:
         return _record(seen, conclusion)
     try:
-        return _review(context, seen, conclusion.due)
+        return _review(event, context, seen, conclusion.due)
     except NoReview as error:
-        again = seen.replace(failure=str(error), contents=files.contents(seen.plan))
+        told = (*seen.problems, *error.problems)
+        again = seen.replace(failure=str(error), contents=files.contents(seen.plan), problems=told)
         return loop.decide(again).decision
 
 
@@ -70,9 +78,9 @@ def _with_standing(seen: Seen) -> Seen:
     return seen.replace(standing=standing)
 
 
-def _review(context: Context, seen: Seen, due: Due) -> Decision:
+def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
     """Run the review and record what it leads to. One session at a time: another one's stop starts no review."""
-    from taskie.plans import reviewer
+    from taskie.plans import recording, reviewer
     from taskie.programs import Programs  # with subprocess, which a stop without a review does not need
 
     plan, number, task = seen.plan, loop.iteration(due.state), due.state.current_task
@@ -87,6 +95,8 @@ def _review(context: Context, seen: Seen, due: Due) -> Decision:
             raise NoReview(f"Review failed: {error}") from None
         if busy:
             return Decision(None, busy, seen.problems, due.evidence)
+        if exhausted := recording.budget_message(plan.path, context.config.review_plan_budget_usd):
+            raise NoReview(exhausted)
         prompt = due.review.prompt(
             plan=f"{MARKER}/{plan.name}",  # the reviewer runs in the root
             root=seen.plugin,
@@ -95,13 +105,18 @@ def _review(context: Context, seen: Seen, due: Due) -> Decision:
             task_files=due.task_files,
         )
         name = due.review.file(number, task)
-        try:
-            reviewed = reviewer.review(context, plan.path, name, number, due.state.review_model, prompt, programs)
-        except reviewer.ReviewFailed as error:
-            raise NoReview(f"Review failed: {error}. The state is unchanged, so the next stop tries again.") from None
-        # Somebody may have added a task meanwhile.
-        seen = _with_standing(seen.replace(ran=due, reviewed=reviewed, contents=files.contents(plan)))
-        return _record(seen, loop.decide(seen))
+        with recording.of(context, plan.path, due, number, event.session_id) as record:
+            try:
+                reviewed = reviewer.review(context, plan.path, name, number, due.state.review_model, prompt, programs)
+            except reviewer.ReviewFailed as error:
+                warnings = record.end(error.price, str(error)).warnings
+                why = f"Review failed: {error}. The state is unchanged, so the next stop tries again."
+                raise NoReview(why, warnings) from None
+            reviewed = record.end(reviewed, file=name)
+            # Somebody may have added a task meanwhile.
+            seen = _with_standing(seen.replace(ran=due, reviewed=reviewed, contents=files.contents(plan)))
+            seen = seen.replace(problems=(*seen.problems, *reviewed.warnings))
+            return _record(seen, loop.decide(seen))
 
 
 def _record(seen: Seen, conclusion: Conclusion) -> Decision:

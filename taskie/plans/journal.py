@@ -56,13 +56,15 @@ class Entry(Value):
 class Journal(Value):
     """The reviews of a plan, oldest first. `folded`: how many older ones are no longer listed.
 
-    `spent` is in USD and includes those. `problem` says what could not be read; the rest counts.
+    `spent` is in USD and includes those. `problem` says what could not be read; the rest counts, unless the file is
+    not `readable` at all.
     """
 
     entries: tuple[Entry, ...] = ()
     problem: str | None = None
     spent: float = 0.0
     folded: int = 0
+    readable: bool = True
 
 
 class Running(Value):
@@ -118,7 +120,7 @@ def append(plan: str, entry: Entry) -> str | None:
                 replace(path, _folded(os.pread(fd, size, 0)) + line)
             else:
                 unfinished = size and os.pread(fd, 1, size - 1) != b"\n"
-                _write(fd, b"\n" + line if unfinished else line, size)
+                _write(fd, b"\n" + line if unfinished else line, size, path)
         finally:
             os.close(fd)
     except StoreError as error:
@@ -133,7 +135,7 @@ def read(plan: str) -> Journal:
     try:
         data = read_regular(os.path.join(plan, FILE), MAX_READ)
     except StoreError as error:
-        return Journal(problem=str(error))
+        return Journal(problem=str(error), readable=False)
     entries = []
     broken = folded = 0
     spent = 0.0
@@ -246,14 +248,16 @@ def _open_locked(path: str) -> int:
         time.sleep(0.005)
 
 
-def _write(fd: int, line: bytes, size: int) -> None:
-    """The whole line or nothing of it."""
+def _write(fd: int, line: bytes, size: int, path: str) -> None:
+    """The whole line or nothing of it, and no file for nothing."""
     try:
         written = os.write(fd, line)
         if written < len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     except BaseException:
         os.ftruncate(fd, size)
+        if not size:
+            remove(path)
         raise
 
 
@@ -283,8 +287,12 @@ class Announced:
 
     def __exit__(self, *_: object) -> None:
         if self._fd >= 0:
-            remove(self._path)
-            os.close(self._fd)
+            try:
+                if not remove(self._path):
+                    os.ftruncate(self._fd, 0)  # what cannot be removed says nothing any more
+                os.close(self._fd)
+            except OSError:
+                pass  # nobody holds it now, which is what counts
             self._fd = -1
 
 

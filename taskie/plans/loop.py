@@ -217,14 +217,16 @@ def _conclude(seen: Seen, due: Due, reviewed: Reviewed) -> Conclusion:
     if seen.state is not None and state.current_task != seen.state.current_task:
         changes["current_task"] = state.current_task
     if in_a_row >= required:
-        return _advance(seen, due, changes, "passed")
+        price = f" This review: {reviewed.price}." if reviewed.price else ""
+        return _advance(seen, due, changes, "passed", price)
     verdict = f"PASS, {in_a_row} of {required} in a row" if reviewed.clean else "FAIL"
-    message = f"{review.title.capitalize()} {number} of at most {state.max_reviews} ({model}): {verdict}."
+    told = f"{review.title.capitalize()} {number} of at most {state.max_reviews} ({model}): {verdict}"
+    message = f"{told}, {reviewed.price}." if reviewed.price else f"{told}."
     reason = review.block(plan=seen.plan.label, root=seen.plugin, iteration=number, task=state.current_task)
     return Conclusion(Decision(reason, message, seen.problems, due.evidence), changes)
 
 
-def _advance(seen: Seen, due: Due, changes: dict[str, Any], how: str) -> Conclusion:
+def _advance(seen: Seen, due: Due, changes: dict[str, Any], how: str, price: str = "") -> Conclusion:
     """A review that has passed, or that nobody wants, leads on: to what is left to do, if there is any."""
     title = due.review.title.capitalize()
     before = _before_the_last(seen, due)
@@ -232,7 +234,7 @@ def _advance(seen: Seen, due: Due, changes: dict[str, Any], how: str) -> Conclus
     to = completing(due.state.tdd) if before else target(due.review, tdd=due.state.tdd, tasks_remain=remain)
     but = f" {_listed(before).capitalize()} not finished." if before else ""
     fresh = fresh_cycle(seen.config) if to == LAST_REVIEW else {}  # whose cycle no action begins
-    message = f"{title} {how}.{but} Run /taskie:continue-plan to proceed. Next phase: {to}."
+    message = f"{title} {how}.{but} Run /taskie:continue-plan to proceed. Next phase: {to}.{price}"
     decision = Decision(None, message, seen.problems, due.evidence)
     return Conclusion(decision, {**changes, "next_phase": to, **fresh})
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from taskie.config import Config
 
 
+MAX_BUDGET = "--max-budget-usd"
+
+
 class Question(Value):
     """What a reviewer is asked. `model` is without the provider's name; `schema` is what it answers with."""
 
@@ -49,6 +52,8 @@ def _claude(asked: Question, without: Collection[str]) -> list[str]:
         argv += ["--dangerously-skip-permissions"]
     if config.review_max_turns:
         argv += ["--max-turns", str(config.review_max_turns)]
+    if config.review_max_budget_usd and MAX_BUDGET not in without:
+        argv += [MAX_BUDGET, str(config.review_max_budget_usd)]
     if config.review_hooks == "off" and "--settings" not in without:
         argv += ["--settings", '{"disableAllHooks":true}']
     if "--no-session-persistence" not in without:
@@ -62,7 +67,7 @@ PROVIDERS: Mapping[str, Provider] = {
         command=lambda config: config.review_command,
         arguments=_claude,
         document=printed,
-        droppable=("--settings", "--no-session-persistence"),
+        droppable=("--settings", "--no-session-persistence", MAX_BUDGET),
         needed="--json-schema",
     ),
 }

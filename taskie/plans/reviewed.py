@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
+import json
+
+from taskie.plans.journal import is_amount, is_count, tokens_of
 from taskie.protocol import parse_json
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
+
+# What the journal calls it, and the client.
+_TOKENS = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cache_read_input_tokens",
+    "cache_write": "cache_creation_input_tokens",
+}
 
 
 class Reviewed(Value):
-    """`clean`: the verdict is PASS."""
+    """`clean`: the verdict is PASS. `cost` in USD, `tokens` and `turns` are what the client says, None if nothing.
+
+    `seconds` is how long it took, `so_far` what all reviews of the plan have cost, both None for a review that is not
+    recorded; `warnings` are for the person.
+    """
 
     clean: bool
+    findings: tuple[Mapping[str, Any], ...] | None = None
+    turns: int | None = None
+    cost: float | None = None
+    tokens: Mapping[str, int] | None = None
+    seconds: float | None = None
+    so_far: float | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def price(self) -> str:
+        """41 s, $0.37 (plan so far $1.12): without what nobody knows, or what costs nothing."""
+        if self.seconds is None:
+            return ""
+        parts = [f"{self.seconds:.0f} s", *([f"${self.cost:,.2f}"] if self.cost else [])]
+        return ", ".join(parts) + (f" (plan so far ${self.so_far:,.2f})" if self.so_far else "")
 
 
 def read(document: dict[str, Any]) -> Reviewed:
     """The real client has the verdict in `structured_output`; a review without a verdict is not clean."""
+    price = _price(document)
     for field in ("structured_output", "result"):
         answer = document.get(field)
         if isinstance(answer, str):
@@ -26,14 +58,33 @@ def read(document: dict[str, Any]) -> Reviewed:
             except ValueError:
                 continue
         if isinstance(answer, dict) and "verdict" in answer:
-            return Reviewed(clean=bool(answer["verdict"] == "PASS"))
-    return Reviewed(clean=False)
+            return price.replace(clean=bool(answer["verdict"] == "PASS"))
+    return price
+
+
+def _price(document: Mapping[str, Any]) -> Reviewed:
+    """What the client says that it cost. A client may say nothing, and another one nonsense."""
+    turns, cost, usage = (document.get(name) for name in ("num_turns", "total_cost_usd", "usage"))
+    return Reviewed(
+        clean=False,
+        turns=turns if is_count(turns) else None,
+        cost=cost if is_amount(cost) else None,
+        tokens=_tokens(usage) if isinstance(usage, dict) else None,
+    )
+
+
+def _tokens(usage: Mapping[str, Any]) -> dict[str, int] | None:
+    """A client without a cache does not speak of it."""
+    said = {ours: usage.get(theirs) for ours, theirs in _TOKENS.items()}
+    if said["input"] is None or said["output"] is None:
+        return None
+    return tokens_of({name: 0 if number is None else number for name, number in said.items()})
 
 
 def printed(output: bytes) -> dict[str, Any]:
-    """The object that the client printed; empty if it printed anything else."""
+    """The object that the client printed; empty if it printed anything else. A number that is none loses no verdict."""
     try:
-        answer = parse_json(output)
-    except ValueError:
+        answer = json.loads(output.decode("utf-8"), parse_constant=lambda name: None)
+    except (ValueError, RecursionError):
         return {}
     return answer if isinstance(answer, dict) else {}

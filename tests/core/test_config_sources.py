@@ -102,6 +102,18 @@ def test_a_project_cannot_choose_the_program(sources: Sources, source: str) -> N
     assert warning.endswith("review.command is only taken from your own configuration; ignored")
 
 
+@pytest.mark.parametrize("name", ["max_budget_usd", "plan_budget_usd"])
+@pytest.mark.parametrize("source", ["project", "pyproject"])
+def test_a_project_can_lower_a_budget_and_not_raise_it(sources: Sources, source: str, name: str) -> None:
+    sources.set(source, "review", name, 7)
+    assert sources.load() == DEFAULT.replace(**{f"review_{name}": 7.0})
+    for yours, expected in ((5, 5.0), (9, 7.0)):
+        sources.set("user", "review", name, yours)
+        assert sources.load() == DEFAULT.replace(**{f"review_{name}": expected})
+    sources.set("environment", "review", name, 100)
+    assert sources.load() == DEFAULT.replace(**{f"review_{name}": 100.0})
+
+
 @pytest.mark.parametrize("source", ["user", "environment"])
 def test_a_user_can(sources: Sources, source: str) -> None:
     sources.set(source, "review", "command", "mine")

@@ -38,9 +38,9 @@ def _written(found: os.stat_result) -> tuple[int, ...]:
 
 
 def leftovers(plan: Path) -> list[str]:
-    """Files of ours that must not outlive a stop. A failed review's log may."""
+    """Files of ours that must not outlive a stop. A failed review's log may; so may what is empty, and stuck."""
     return [
         path.name
         for path in sorted(plan.rglob(".*"))
-        if not (path.name.startswith(".review-") and path.name.endswith(".log"))
+        if not (path.name.startswith(".review-") and (path.suffix == ".log" or path.stat().st_size == 0))
     ]

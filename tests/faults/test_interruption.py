@@ -69,7 +69,10 @@ def test_signal_during_the_review(
     assert running.gets(number) == (-number, b"")
     assert not is_alive(running.call.pid)
     after = snapshot(project.path)
-    after.pop(".taskie/plans/test-plan/.review-1.log", None)
+    log = after.pop(".taskie/plans/test-plan/.review-1.log")
+    assert f"Interrupted, by signal {number.value}, before the reviewer was done." in str(log)
+    entry = str(after.pop(".taskie/plans/test-plan/reviews.jsonl"))
+    assert '"verdict": null, "problem": "interrupted"' in entry
     assert after == before
     assert leftovers(due.path) == []
 
@@ -147,7 +150,7 @@ class Sweep:
             assert driver.stdin is not None
             assert driver.stdout is not None
             for number in range(1, 200):
-                for path in self._plan.path.glob(".*"):
+                for path in (*self._plan.path.glob(".*"), *self._plan.path.glob("reviews.jsonl")):
                     path.unlink()
                 self._plan.state.raw(self._state)
                 (self._plan.path / NAME).write_bytes(OLD)
@@ -164,12 +167,18 @@ class Sweep:
         recorded = state != self._state
         review = (self._plan.path / NAME).read_bytes() if (self._plan.path / NAME).exists() else None
         said = json.loads(done.out) if done.out else {}
+        record = self._plan.path / "reviews.jsonl"
+        lines = record.read_text() if record.exists() else ""
+        entered = '"verdict": "FAIL"' in lines
+        told = "not in the plan's record" in str(said.get("systemMessage"))
         must_not = {
             f"left {leftovers(self._plan.path)}": leftovers(self._plan.path) != [],
             f"the review is {review!r}": review not in (OLD, NEW),
             "half a state": recorded and b'"phase_iteration": 1' not in state,
             "a review is recorded that is not there": recorded and review != NEW,
             "blocked on a state that is not recorded": "decision" in said and not recorded,
+            "half a line": lines != "" and not lines.endswith("\n"),
+            "a review counts, and what it cost is lost": recorded and not entered and not told,
         }
         return [what for what, so in must_not.items() if so]
 

@@ -79,7 +79,7 @@ def test_plan_that_becomes_read_only(checked_hook: CheckedHook, plan: Plan, fake
     assert "state.json cannot be written (Permission denied), so this review does not count" in result
     assert plan.state.path.read_bytes() == before
     changed = {name for name, content in snapshot(plan.path).items() if plan_files.get(name) != content}
-    assert changed - {".review-1.log"} == {"plan-review-1.md"}
+    assert changed - {".review-1.log", ".review-running.json"} == {"plan-review-1.md"}
 
 
 def _after_opening(checked_hook: CheckedHook, plan: Plan) -> str:

@@ -56,13 +56,15 @@ class User:
         now = self.plan.state.read()
         self.plan.state.write(**{**now, "phase": now["next_phase"], "next_phase": now["phase"]})
 
-    def stops(self, times: int = 1, *, active: bool = False) -> HookResult:
-        """The agent stops; between two stops it answers the review."""
+    def stops(self, times: int = 1, *, active: bool = False, client: bool = False) -> HookResult:
+        """The agent stops, in a client or as in a script; between two stops it answers the review."""
         for number in range(times):
             if number:
                 self.answers()
             # Named, so that it is a process of its own, which reads the settings as in the client.
-            result = self._run_hook(self._events.stop(stop_hook_active=active), command=[HOOK])
+            result = self._run_hook(
+                self._events.stop(stop_hook_active=active), command=[HOOK, *(["--fail-open"] if client else [])]
+            )
         return result
 
 
@@ -131,6 +133,23 @@ def test_review_max_turns(user: User, fake_claude: FakeCli) -> None:
     user.begins()
     user.stops()
     assert fake_claude.calls[0].flags["--max-turns"] == "7"
+
+
+def test_review_max_budget_usd(user: User, fake_claude: FakeCli) -> None:
+    user.configures("review", max_budget_usd="0.75")
+    user.begins()
+    user.stops()
+    assert fake_claude.calls[0].flags["--max-budget-usd"] == "0.75"
+
+
+def test_review_plan_budget_usd(user: User, fake_claude: FakeCli) -> None:
+    user.configures("review", plan_budget_usd="1")
+    fake_claude.outputs({"structured_output": {"verdict": "FAIL"}, "total_cost_usd": 0.6})
+    user.begins()
+    assert_blocked(user.stops(2, client=True))
+    user.answers()
+    assert_approved(user.stops(client=True), r"have cost \$1\.20, and review\.plan_budget_usd is \$1\.00")
+    assert len(fake_claude.calls) == 2
 
 
 def test_review_hooks(user: User, fake_claude: FakeCli) -> None:
