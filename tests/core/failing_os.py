@@ -21,7 +21,8 @@ class FailingOs:
     """Stands for the module `os`. `mode` says how the N-th call goes wrong:
 
     "refused": it does nothing and fails; "reported": it is done, and fails nevertheless; "short": a write that
-    takes only a part, after which there is no room; "ended before", "ended after": SIGTERM arrives just then.
+    takes only a part, after which there is no room; "ended before", "ended after": SIGTERM arrives just then;
+    "killed before", "killed after": SIGKILL does.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class FailingOs:
             self.calls.append(name)
             if len(self.calls) != self._at:
                 return real(*args, **kwargs)
-            if self._mode.startswith("ended"):
+            if self._mode.startswith(("ended", "killed")):
                 return self._ended(real, *args, **kwargs)
             if name == "write" and self._mode == "short":
                 real(args[0], bytes(args[1])[: len(args[1]) // 2])
@@ -61,9 +62,11 @@ class FailingOs:
         return call
 
     def _ended(self, real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if self._mode == "ended before":
-            os.kill(os.getpid(), signal.SIGTERM)
+        how, _, when = self._mode.partition(" ")
+        number = signal.SIGKILL if how == "killed" else signal.SIGTERM
+        if when == "before":
+            os.kill(os.getpid(), number)
         done = real(*args, **kwargs)
-        if self._mode == "ended after":
-            os.kill(os.getpid(), signal.SIGTERM)
+        if when == "after":
+            os.kill(os.getpid(), number)
         return done

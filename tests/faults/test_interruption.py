@@ -18,6 +18,7 @@ from support import HOOK, ROOT
 from faults.conftest import OFFSPRING
 from faults.snapshot import leftovers, snapshot
 from pytest_taskie import Events, FakeCli, Plan, Project, RunHook, assert_approved
+from taskie.plans import journal
 
 pytestmark = pytest.mark.state
 
@@ -202,5 +203,25 @@ def test_every_call_may_be_the_last(sweep: Sweep, mode: str) -> None:
         wrong = sweep.wrong(done)
         if mode == "refused" and done.calls[number - 1] == "unlink":
             wrong = [what for what in wrong if not what.startswith("left ")]  # what cannot be removed stays
+        problems += [f"{where}: {what}" for what in wrong]
+    pytest.fail("the run never completed")
+
+
+@pytest.mark.parametrize("mode", ["killed before", "killed after"])
+def test_nobody_cleans_up_after_a_kill(sweep: Sweep, due: Plan, mode: str) -> None:
+    """Files may stay; but no state is half, no review counts whose cost is lost, and nothing seems to run."""
+    problems: list[str] = []
+    killed = 0
+    for number, done in enumerate(sweep(mode), 1):
+        if len(done.calls) < number:
+            assert json.loads(done.out)["decision"] == "block"
+            assert problems == []
+            assert killed > 12
+            return
+        where = f"call {number} ({done.calls[number - 1]}) {mode}"
+        assert done.code in (0, -signal.SIGKILL), where  # a call that fails has no moment after it
+        killed += done.code != 0
+        wrong = [what for what in sweep.wrong(done) if not what.startswith(("left ", "the review is "))]
+        wrong += ["a review that seems to run"] if journal.running(str(due.path)) else []
         problems += [f"{where}: {what}" for what in wrong]
     pytest.fail("the run never completed")

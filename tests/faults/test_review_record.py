@@ -193,6 +193,14 @@ class TestWhateverLiesThere:
         assert due.state.read()["phase_iteration"] == 1
         assert (due.path / "plan.md").read_bytes() == plan_text
 
+    def test_money_for_nothing_is_said_too(
+        self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path
+    ) -> None:
+        record.mkdir()
+        fake_claude.outputs(result(is_error=True)).exits(1)
+        done = checked_hook()
+        assert_approved(done, "This review is not in the plan's record: reviews.jsonl ")
+
     def test_a_line_that_was_cut(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path
     ) -> None:
