@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from taskie import config, project
 from taskie.engine import Status, Table
 from taskie.errors import USAGE_ERROR, CommandError
-from taskie.plans import MARKER, files, state, transitions
+from taskie.plans import MARKER, files, journal, state, transitions
 from taskie.plans.phases import ONE_TASK, PHASES, REVIEWS
 from taskie.protocol import parse_json, shown
 from taskie.store import StoreError
@@ -200,7 +200,32 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
     newest = files.newest_plan(plans) if plans else None
     rows.sort(key=lambda row: (row["plan"] != newest, row["plan"]))
     nothing = f"No plans here ({MARKER} is not in this directory, nor above it up to the repository's root)."
-    return Status({"root": root, "plans": rows}, [_table(rows) if rows else nothing])
+    for row in rows:
+        row["record"] = _record(os.path.join(plans or "", row["plan"]))
+    told = [f"{shown(row['plan'], 40)}: {line}" for row in rows if (line := _told(row["record"]))]
+    return Status({"root": root, "plans": rows}, [_table(rows) if rows else nothing, *told])
+
+
+def _record(path: str) -> dict[str, Any]:
+    """What the plan's reviews have come to."""
+    kept = journal.read(path)
+    last = kept.entries[-1].as_dict() if kept.entries else None
+    number = kept.folded + len(kept.entries)
+    return {"reviews": number, "cost_usd": kept.spent, "last": last, "problem": kept.problem}
+
+
+def _told(record: Mapping[str, Any]) -> str:
+    """5 reviews, $1.12; the last, plan review 2 (sonnet) at 2026-11-17T17:30:00Z: FAIL"""
+    number, cost, last, problem = (record[name] for name in ("reviews", "cost_usd", "last", "problem"))
+    parts = []
+    if number:
+        parts.append(f"{number} review{'s' * (number > 1)}" + (f", ${cost:,.2f}" if cost else ""))
+    if last:
+        of = f" of task {shown(last['task'], 24)}" if last["task"] else ""
+        which = f"{shown(last['review'], 24)} {last['iteration']}{of} ({shown(last['model'] or 'unknown', 40)})"
+        came = last["verdict"] or f"it did not happen, {shown(last['problem'] or 'nobody knows why', 200)}"
+        parts.append(f"the last, {which} at {shown(last['at'], 24)}: {came}")
+    return "; ".join([*parts, *([problem] if problem else [])])
 
 
 def _row(plans: str, name: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import pytest
 from support import ROOT
 from support.commands import Taskie
 
-from pytest_taskie import Plan, Project
+from pytest_taskie import Events, FakeCli, Plan, Project
 from taskie import cli, demo, stand_in
 
 
@@ -189,7 +189,42 @@ class TestStatus:
             "problem": None,
             "reviews": "0/8",
             "model": "opus",
+            "record": {"reviews": 0, "cost_usd": 0.0, "last": None, "problem": None},
         }
+
+    def test_what_the_reviews_came_to(
+        self,
+        plan: Plan,
+        project: Project,
+        fake_claude: FakeCli,
+        events: Events,
+        taskie: Taskie,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """From the stops themselves, the way a client calls the hook."""
+        plan.state.write(next_phase="plan-review")
+        answers = [{"structured_output": {"verdict": verdict}, "total_cost_usd": 0.7} for verdict in ("FAIL", "PASS")]
+        fake_claude.outputs(*answers, "no JSON").exits(0, 0, 1)
+        said = []
+        for number in range(3):
+            plan.state.write(phase_iteration=number, next_phase="plan-review")
+            taskie("stop-hook", "--fail-open", stdin=json.dumps(events.stop()))
+            assert cli.main(["status"]) == 0
+            said.append(capsys.readouterr().out.splitlines()[-1])
+        at = r"at 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+        assert re.fullmatch(rf"test-plan: 1 review, \$0\.70; the last, plan-review 1 \(opus\) {at}: FAIL", said[0])
+        assert re.fullmatch(rf"test-plan: 2 reviews, \$1\.40; the last, plan-review 2 \(opus\) {at}: PASS", said[1])
+        failed = "it did not happen, the reviewer exited with code 1"
+        assert re.match(rf"test-plan: 3 reviews, \$1\.40; the last, plan-review 3 \(opus\) {at}: {failed}", said[2])
+        assert cli.main(["status", "--json"]) == 0
+        record = json.loads(capsys.readouterr().out)["plans"][0]["record"]
+        assert (record["reviews"], record["cost_usd"], record["problem"]) == (3, 1.4, None)
+        assert (record["last"]["verdict"], record["last"]["model"]) == (None, "opus")
+
+    def test_a_record_that_cannot_be_read(self, plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+        (plan.path / "reviews.jsonl").mkdir()
+        assert cli.main(["status"]) == 0
+        assert "test-plan: reviews.jsonl is not a regular file" in capsys.readouterr().out
 
     @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
     def test_it_fits_the_terminal(
