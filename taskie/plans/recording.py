@@ -24,16 +24,16 @@ def budget_message(plan: str, budget: float | None) -> str | None:
     """What to say if the money for this plan is spent, or if nobody knows whether it is."""
     if budget is None:
         return None
-    kept = journal.read(plan)
-    if not kept.readable:
+    spent = journal.spent(plan)
+    if spent is None:
         return (
-            f"No review: {kept.problem}, so nobody can say whether review.plan_budget_usd (${budget:,.2f}) is spent. "
-            "Move it away to go on."
+            f"No review: {journal.read(plan).problem}, so nobody can say whether review.plan_budget_usd "
+            f"(${budget:,.2f}) is spent. Move it away to go on."
         )
-    if kept.spent < budget:
+    if spent < budget:
         return None
     return (
-        f"No review: this plan's reviews have cost ${kept.spent:,.2f}, and review.plan_budget_usd is ${budget:,.2f}. "
+        f"No review: this plan's reviews have cost ${spent:,.2f}, and review.plan_budget_usd is ${budget:,.2f}. "
         "Raise it to go on, or set next_phase to null in state.json to end the review loop."
     )
 
@@ -102,7 +102,7 @@ class Recording:
             file=file,
             findings=reviewed.findings,
         )
-        so_far = journal.read(self._plan).spent if reviewed.cost and not trouble else None
+        so_far = journal.spent(self._plan) if reviewed.cost and not trouble else None
         lost = trouble and (verdict or reviewed.cost)  # of a review that did not happen, its own failure says enough
         warnings = (f"This review is not in the plan's record: {trouble}",) if lost else ()
         return reviewed.replace(seconds=seconds, so_far=so_far, warnings=(*reviewed.warnings, *warnings))

@@ -159,6 +159,44 @@ class TestWhateverLiesThere:
         assert read(f"{plan}/gone") == journal.Journal()
 
 
+class TestSpent:
+    """The hook's quick way to the sum finds what reading every line finds."""
+
+    LINE = json.dumps(FULL.replace(findings=None).as_dict())
+    NONE = json.dumps(BARE.as_dict())
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            f"{LINE}\n{LINE}\n{NONE}\n",
+            f"{LINE}\n{LINE}",
+            f"{LINE}\n{LINE[:-3]}",
+            f"{LINE}\n{LINE[:-3]}\n{LINE}\n",
+            f"{LINE}\n{LINE.replace(' ', '')}\n",
+            LINE.replace("0.37", "1e999") + "\n",
+            LINE.replace("0.37", "NaN") + "\n",
+            LINE.replace("0.37", "-1") + "\n",
+            LINE.replace("0.37", "true") + "\n",
+            LINE.replace("0.37", '"0.37"') + "\n",
+            LINE.replace("0.37", "1e2") + "\n",
+            LINE.replace('"findings": null', '"findings": [{"cost_usd": 5}]') + "\n",
+            LINE.replace('"session": "a session"', '"session": {"cost_usd": 5}') + "\n",
+            LINE.replace("a session", '\\"cost_usd\\": 7, ') + "\n",
+            f'{{"folded": 9, "at": null, "cost_usd": 4.5}}\n{LINE}\n',
+            f'{{"folded": true, "at": null, "cost_usd": 4.5}}\n[]\n\xff\n{LINE}\n',
+        ],
+    )
+    def test_it_agrees(self, plan: str, file: Path, text: str) -> None:
+        file.write_text(text)
+        assert journal.spent(plan) == read(plan).spent
+
+    def test_a_file_that_cannot_be_read(self, plan: str, file: Path) -> None:
+        assert journal.spent(plan) == 0
+        file.mkdir()
+        assert journal.spent(plan) is None
+
+
 class TestBound:
     @pytest.fixture(autouse=True)
     def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
