@@ -1,6 +1,6 @@
-"""What a plan's reviews came to and cost: one line each in `reviews.jsonl`; and the one that runs now.
+"""What a plan's reviews came to and cost: one line each in `reviews.jsonl`. The one that runs now is in `running`.
 
-Knows the two files and their fields, not what follows from them. Nothing here raises: a record is never in the way.
+Knows the file and its fields, not what follows from them. Nothing here raises: a record is never in the way.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import os
 import stat
 import time
 
+from taskie.plans.running import Running as Running
+from taskie.plans.running import running as running
 from taskie.protocol import parse_json, shown
 from taskie.store import StoreError, read_regular, remove, replace
 from taskie.values import Value
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILE = "reviews.jsonl"
-RUNNING = ".review-running.json"
 MAX = 1024 * 1024  # bytes; beyond it the older half is folded into one line
 MAX_ENTRY = 32 * 1024
 MAX_READ = 8 * MAX  # no file of ours is that long
@@ -64,24 +65,6 @@ class Journal(Value):
     problem: str | None = None
     spent: float = 0.0
     folded: int = 0
-
-
-class Running(Value):
-    """The review that runs now; `at` and `deadline` in UTC."""
-
-    review: str
-    task: str | None
-    iteration: int
-    limit: int
-    model: str
-    at: str
-    deadline: str
-    session: str | None = None
-
-
-def utc(seconds: float) -> str:
-    """A moment as records have it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def is_count(value: object) -> bool:
@@ -190,7 +173,7 @@ def _text(value: object) -> bool:
 
 
 _FITS: dict[str, Callable[[object], bool]] = {
-    **dict.fromkeys(("at", "deadline", "review", "task", "model", "problem", "file", "session"), _text),
+    **dict.fromkeys(("at", "review", "task", "model", "problem", "file", "session"), _text),
     **dict.fromkeys(("iteration", "limit", "turns"), is_count),
     **dict.fromkeys(("seconds", "cost_usd"), is_amount),
     "verdict": lambda value: value in ("PASS", "FAIL"),
@@ -201,8 +184,7 @@ _FITS: dict[str, Callable[[object], bool]] = {
 
 def _entry(record: Mapping[str, Any]) -> Entry:
     """What a line says; a field that holds something else is as if it were not there."""
-    fields = Entry.__annotations__
-    known = {name: record[name] for name, fits in _FITS.items() if name in fields and fits(record.get(name))}
+    known = {name: record[name] for name, fits in _FITS.items() if fits(record.get(name))}
     if "findings" in known:
         known["findings"] = tuple(known["findings"])
     return Entry(**{"at": "", **known})
@@ -280,68 +262,3 @@ def _write(fd: int, line: bytes, size: int, path: str) -> None:
         if not size:
             remove(path)
         raise
-
-
-class Announced:
-    """For as long as the context lasts, `running` finds this review.
-
-    The lock on the file, not the file, says that it runs: whoever is killed leaves the file, but never the lock. It has
-    its name only once it is locked and complete. Whoever cannot write it goes on without.
-    """
-
-    def __init__(self, plan: str, review: Running) -> None:
-        self._path = os.path.join(plan, RUNNING)
-        self._review = review
-        self._fd = -1
-
-    def __enter__(self) -> Announced:
-        new = self._path + ".new"
-        remove(new)
-        try:
-            self._fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.write(self._fd, json.dumps(self._review.as_dict()).encode() + b"\n")
-            os.rename(new, self._path)
-        except OSError:
-            remove(new)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._fd >= 0:
-            try:
-                if not remove(self._path):
-                    os.ftruncate(self._fd, 0)  # what cannot be removed says nothing any more
-                os.close(self._fd)
-            except OSError:
-                pass  # nobody holds it now, which is what counts
-            self._fd = -1
-
-
-def running(plan: str) -> Running | None:
-    """The review that runs now, if one does."""
-    try:
-        fd = os.open(os.path.join(plan, RUNNING), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return None  # nobody holds it: its writer is gone
-    except BlockingIOError:
-        return _running(os.read(fd, MAX_ENTRY) if stat.S_ISREG(os.fstat(fd).st_mode) else b"")
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
-
-
-def _running(data: bytes) -> Running | None:
-    try:
-        fields = parse_json(data)
-    except ValueError:
-        return None
-    known: dict[str, Any] = {}
-    if isinstance(fields, dict):
-        known = {name: fields.get(name) for name in Running.__annotations__}
-    optional = ("task", "session")
-    fit = all(_FITS[name](value) or (value is None and name in optional) for name, value in known.items())
-    return Running(**known) if known and fit else None

@@ -11,6 +11,8 @@ import time
 from taskie.errors import Interrupted
 from taskie.plans import journal
 from taskie.plans.phases import ONE_TASK
+from taskie.plans.running import FILE, Announced, Running, utc
+from taskie.protocol import shown
 from taskie.store import remove, timestamp
 
 TYPE_CHECKING = False
@@ -48,17 +50,17 @@ def of(context: Context, plan: str, due: Due, iteration: int, session: str | Non
         iteration=iteration,
         limit=due.state.max_reviews,
         model=due.state.review_model,
-        session=session,
+        session=session and shown(session, 200),
     )
     left = min(context.config.review_timeout, context.deadline - time.monotonic())
-    return Recording(plan, entry, journal.utc(time.time() + max(left, 0.0)))
+    return Recording(plan, entry, utc(time.time() + max(left, 0.0)))
 
 
 class Unrecorded:
     """A review without an entry. What a killed one has announced is removed here as well."""
 
     def __init__(self, plan: str) -> None:
-        remove(os.path.join(plan, journal.RUNNING))
+        remove(os.path.join(plan, FILE))
 
     def __enter__(self) -> Unrecorded:
         return self
@@ -80,8 +82,8 @@ class Recording:
     def __init__(self, plan: str, entry: journal.Entry, deadline: str) -> None:
         self._plan = plan
         self._entry: journal.Entry | None = entry
-        fields = {name: getattr(entry, name) for name in journal.Running.__annotations__ if name != "deadline"}
-        self._announced = journal.Announced(plan, journal.Running(deadline=deadline, **fields))
+        fields = {name: getattr(entry, name) for name in Running.__annotations__ if name != "deadline"}
+        self._announced = Announced(plan, Running(deadline=deadline, **fields))
         self._began = time.monotonic()
 
     def __enter__(self) -> Recording:

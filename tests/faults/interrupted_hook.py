@@ -17,7 +17,7 @@ def main(mode: str, event: str, calls: str, out: str, err: str) -> None:
     from core.failing_os import CHANGING, FailingOs
 
     from taskie import hook, programs, store
-    from taskie.plans import journal, review_log, reviewer
+    from taskie.plans import journal, review_log, reviewer, running
 
     class Noting(list[str]):
         def append(self, name: str) -> None:
@@ -30,7 +30,7 @@ def main(mode: str, event: str, calls: str, out: str, err: str) -> None:
             os.dup2(os.open(path, flags), fd)
         faulty = FailingOs(number, mode, counted=CHANGING)
         faulty.calls = Noting()
-        for module in (programs, reviewer, review_log, journal, store):
+        for module in (programs, reviewer, review_log, running, journal, store):
             module.os = faulty  # type: ignore[attr-defined]  # that is what this program is for
         os._exit(hook.main(["--fail-open"]))
 

@@ -17,7 +17,8 @@ from core.failing_os import FailingOs
 from support import ROOT
 
 from taskie.plans import journal
-from taskie.plans.journal import Announced, Entry, Running, append, read, running
+from taskie.plans.journal import Entry, append, read
+from taskie.plans.running import Announced, Running, running
 
 pytestmark = pytest.mark.state
 
@@ -302,7 +303,7 @@ NOW = Running("code-review", "3", 2, 8, "sonnet", "2026-11-17T17:30:00Z", "2026-
 HOLDER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from taskie.plans.journal import Announced, Running
+from taskie.plans.running import Announced, Running
 with Announced(sys.argv[2], Running("plan-review", None, 1, 8, "opus", "a", "b")):
     print("announced", flush=True)
     sys.stdin.read()
