@@ -10,6 +10,7 @@ from taskie import project
 from taskie.git import Git, GitError, split_paths
 from taskie.plans import MARKER, commands, files, loop, routing, state
 from taskie.plans.phases import COMPLETE
+from taskie.plans.recording import budget_message
 from taskie.plans.state import BadField, is_task_id
 from taskie.plans.tasks import Task, survey
 from taskie.protocol import shown
@@ -34,9 +35,10 @@ def run(*, as_json: bool, plan: str | None) -> int:
 def _step(plan: str) -> routing.NextStep:
     current = None
     trouble = routing.Found.trouble
+    settings = commands.settings(plan)
     try:
         raw = state.load(plan)
-        current = None if raw is None else state.interpret(raw, commands.settings(plan))
+        current = None if raw is None else state.interpret(raw, settings)
     except StoreError as error:
         trouble = str(error)
     except BadField as error:
@@ -49,7 +51,7 @@ def _step(plan: str) -> routing.NextStep:
         owed = loop.awaited(current)
         answered = owed is not None and files.is_answered(plan, owed, current.phase_iteration, task)
     standing = survey(tasks or "", contents.regular, lambda name: _text(plan, name) or "")
-    return routing.route(
+    step = routing.route(
         routing.Found(
             state=current,
             trouble=trouble,
@@ -62,6 +64,10 @@ def _step(plan: str) -> routing.NextStep:
             touched=() if task else _touched(plan, standing.open()),
         )
     )
+    if step.action == routing.STOP and current is not None and current.max_reviews:
+        exhausted = budget_message(plan, settings.review_plan_budget_usd)
+        return step.replace(why=f"The user must decide: {exhausted}") if exhausted else step
+    return step
 
 
 def _text(plan: str, name: str) -> str | None:

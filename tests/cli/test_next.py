@@ -12,7 +12,7 @@ import pytest
 from support import ROOT
 from support.commands import Taskie
 
-from pytest_taskie import Plan, Project
+from pytest_taskie import Events, FakeCli, Plan, Project
 from taskie import cli
 from taskie.plans import next_command
 
@@ -221,6 +221,28 @@ class TestWhatIsRead:
         assert "Max review limit" not in next_()["why"]
         (project.path / ".taskie" / "config.toml").write_text("[review]\nmax_reviews = 1\n")
         assert "Max review limit (1)" in next_()["why"]
+
+    def test_a_budget_that_is_spent(
+        self,
+        make_plan: Callable[..., Plan],
+        project: Project,
+        fake_claude: FakeCli,
+        events: Events,
+        taskie: Taskie,
+        next_: Next,
+    ) -> None:
+        plan = make_plan()
+        fake_claude.outputs({"structured_output": {"verdict": "FAIL"}, "total_cost_usd": 1.25})
+        plan.state.write(next_phase="plan-review")
+        taskie("stop-hook", "--fail-open", stdin=json.dumps(events.stop()))
+        plan.state.write(phase="post-plan-review", next_phase="plan-review", phase_iteration=1)
+        config = project.path / ".taskie" / "config.toml"
+        config.write_text("[review]\nplan_budget_usd = 1.30\n")
+        assert "the hook runs the plan review" in next_()["why"]
+        config.write_text("[review]\nplan_budget_usd = 1.25\n")
+        answer = next_()
+        assert answer["action"] == "stop"
+        assert "The user must decide: No review: this plan's reviews have cost $1.25" in answer["why"]
 
 
 class TestNoReadableState:
