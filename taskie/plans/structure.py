@@ -10,15 +10,16 @@ from taskie.protocol import shown
 _ID = "[A-Za-z0-9_-]+"
 _DOCUMENTS = ("plan", "design", "tasks")
 _SUBJECTS = dict.fromkeys((*_DOCUMENTS, *(review.subject.format(task=_ID) for review in REVIEWS.values())))
-_KNOWN = re.compile(rf"(?:{'|'.join(_DOCUMENTS)}|task-{_ID}|(?:{'|'.join(_SUBJECTS)})-(?:post-)?review-[0-9]+)\.md")
-_BASED_REVIEW = re.compile(rf"({'|'.join(_DOCUMENTS)})-review-[0-9]+\.md")
-_POST_REVIEW = re.compile(r"(.+)-post-review-([0-9]+)\.md")
+# Compiled only when they are used, which a stop with a review does not.
+_KNOWN = rf"(?:{'|'.join(_DOCUMENTS)}|task-{_ID}|(?:{'|'.join(_SUBJECTS)})-(?:post-)?review-[0-9]+)\.md"
+_BASED_REVIEW = rf"({'|'.join(_DOCUMENTS)})-review-[0-9]+\.md"
+_POST_REVIEW = r"(.+)-post-review-([0-9]+)\.md"
 
 
 def violations(names: list[str], nested: bool, tasks: str | None) -> list[str]:
     """Everything that is wrong with a plan that has these Markdown files and this `tasks.md`, if it can be read."""
     there = set(names)
-    known = [name for name in names if _KNOWN.fullmatch(name)]
+    known = [name for name in names if re.fullmatch(_KNOWN, name)]
     found = []
     if "plan.md" not in there:
         found.append("Missing required file: plan.md")
@@ -26,11 +27,11 @@ def violations(names: list[str], nested: bool, tasks: str | None) -> list[str]:
     if nested:
         found.append("Files found in nested directories")
     for name in known:
-        review = _BASED_REVIEW.fullmatch(name)
+        review = re.fullmatch(_BASED_REVIEW, name)
         if review and f"{review[1]}.md" not in there:
             found.append(f"{name} requires {review[1]}.md")
     for name in known:
-        post = _POST_REVIEW.fullmatch(name)
+        post = re.fullmatch(_POST_REVIEW, name)
         if post and f"{post[1]}-review-{post[2]}.md" not in there:
             found.append(f"{name} requires {post[1]}-review-{post[2]}.md")
     if "tasks.md" not in there:

@@ -15,12 +15,13 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r":?-+:?")
 # Agents dress up a status (**Done**, `done`), and people add to it: done (abc1234), ✅ merged, [x].
 _FINISHED = re.compile(r"[\s*_`~:.!(]*(?:(?:done|completed?|finished)(?![^\W_])|[✅✔☑✓]|\[x\])", re.IGNORECASE)
-_BEGUN = re.compile(r"[\s*_`~:.!(]*in.?progress(?![^\W_])", re.IGNORECASE)
-_UNFINISHED = re.compile(_BEGUN.pattern + r"|[\s*_`~:.!(]*pending(?![^\W_])", re.IGNORECASE)
-_SUBTASK = re.compile(r"\s*[-*+]\s+(?:\*\*|__)?Status(?:\*\*|__)?\s*:(.*)", re.IGNORECASE)
-_BOX = re.compile(r"\s*[-*+]\s+(\[[ xX]\])(?=\s)")
-_REVIEW = re.compile(r"task-(.+)-review-[0-9]+\.md")
-_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+# The others are compiled only when they are used: most stops need none of them.
+_BEGUN = r"(?i)[\s*_`~:.!(]*in.?progress(?![^\W_])"
+_UNFINISHED = _BEGUN + r"|[\s*_`~:.!(]*pending(?![^\W_])"
+_SUBTASK = r"(?i)\s*[-*+]\s+(?:\*\*|__)?Status(?:\*\*|__)?\s*:(.*)"
+_BOX = r"\s*[-*+]\s+(\[[ xX]\])(?=\s)"
+_REVIEW = r"task-(.+)-review-[0-9]+\.md"
+_WORD = r"[A-Za-z0-9_][A-Za-z0-9_-]*"
 
 
 class Task(Value):
@@ -42,10 +43,10 @@ def subtasks_finished(text: str) -> bool | None:
     A file that gives them no status may have boxes to check instead. An open one says nothing: few people check all.
     """
     lines = text.splitlines()
-    statuses = [match[1] for match in map(_SUBTASK.match, lines) if match]
+    statuses = [match[1] for match in map(re.compile(_SUBTASK).match, lines) if match]
     if statuses:
         return all(map(is_finished, statuses))
-    boxes = [match[1] for match in map(_BOX.match, lines) if match]
+    boxes = [match[1] for match in map(re.compile(_BOX).match, lines) if match]
     return True if boxes and all(map(is_finished, boxes)) else None
 
 
@@ -74,7 +75,7 @@ class Standing(Value):
     def next(self, besides: str | None = None) -> Task | None:
         """The task to do now: one that was begun, else the first whose prerequisites are finished, else the first."""
         left = self.open(besides)
-        begun = (task for task in left if _BEGUN.match(task.status))
+        begun = (task for task in left if re.match(_BEGUN, task.status))
         waiting = {task.id for task in self.open()} - {besides}
         ready = (task for task in left if not waiting.intersection(task.needs))
         return next(begun, None) or next(ready, None) or (left[0] if left else None)
@@ -91,7 +92,9 @@ def survey(text: str, names: Collection[str], read: Callable[[str], str]) -> Sta
             task.id in written and subtasks_finished(read(f"task-{task.id}.md")) is True
         )
 
-    reviewed = [match[1] for match in map(_REVIEW.fullmatch, names) if match and not match[1].endswith("-post")]
+    reviews = [name for name in names if name.startswith("task-") and "-review-" in name]
+    matches = [re.fullmatch(_REVIEW, name) for name in reviews]
+    reviewed = [match[1] for match in matches if match and not match[1].endswith("-post")]
     done = [task.id for task in tasks if task.id and finished(task)]
     return Standing(tuple(tasks), tuple(done), tuple(reviewed), tuple(written))
 
@@ -113,13 +116,13 @@ def parse_tasks(text: str) -> list[Task]:
         # A bare pipe in some cell shifts the columns after it; then the status is somewhere to the right.
         shifted = bool(headings) and len(cells) > len(headings)
         status = _status_among(cells[id_at + 1 :]) if shifted else cells[status_at] if status_at < len(cells) else ""
-        needs = _WORD.findall(cells[needs_at]) if needs_at < len(cells) and not shifted else []
+        needs = re.findall(_WORD, cells[needs_at]) if needs_at < len(cells) and not shifted else []
         tasks.append(Task(cells[id_at], status, tuple(needs)))
     return tasks
 
 
 def _status_among(cells: list[str]) -> str:
-    return next((cell for cell in cells if is_finished(cell) or _UNFINISHED.match(cell)), "")
+    return next((cell for cell in cells if is_finished(cell) or re.match(_UNFINISHED, cell)), "")
 
 
 def _cells(line: str) -> list[str]:
