@@ -1,6 +1,6 @@
 """Run programs: start, watch, limit and end them, with everything that they start. Knows processes, not their purpose.
 
-Imported only when a program is started: `subprocess` costs as much as all the rest of a stop.
+Imported only when a program is started.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import select
 import signal
-import subprocess
 import time
 
 from taskie.errors import Interrupted
+from taskie.spawning import start
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import FrameType
     from typing import Any, Literal
+
+    from taskie.spawning import Started
 
 MAX_OUTPUT = 64 * 1024 * 1024
 GRACE = 2.0  # seconds between SIGTERM and SIGKILL
@@ -69,7 +71,7 @@ class StartedProgram:
         self.watch = -1  # a descriptor that becomes readable when it ends, where the platform has one
         self._deadline = deadline
         self._mark = os.urandom(8).hex()
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Started | None = None
         self._unstarted = Outcome(None, "was not started, for lack of time", "deadline")
         if self.until <= self.began:
             return
@@ -77,15 +79,8 @@ class StartedProgram:
         if command.whose == "agent":
             env[SKIP] = "1"
         try:
-            self._child = subprocess.Popen(
-                command.argv,
-                cwd=command.cwd,
-                env={**env, MARK: self._mark},
-                stdin=subprocess.DEVNULL if command.stdin is None else command.stdin,
-                stdout=command.stdout,
-                stderr=command.stderr,
-                start_new_session=True,
-            )
+            env = {**env, MARK: self._mark}
+            self._child = start(command.argv, command.cwd, env, command.stdin, command.stdout, command.stderr)
         except (OSError, ValueError) as error:
             self._unstarted = Outcome(None, f"could not be started ({error})", "start")
             return
@@ -139,10 +134,9 @@ class StartedProgram:
             signalled |= alive
             until = min(until, time.monotonic() + GRACE)  # from the first signal on, however slow the look around was
             time.sleep(0.01)
-        try:
-            self._child.wait(timeout=GRACE)
-        except subprocess.TimeoutExpired:
-            pass  # stuck in the kernel; it holds nothing of ours
+        until = time.monotonic() + GRACE
+        while self._child.poll() is None and time.monotonic() < until:
+            time.sleep(0.005)  # in the end it is stuck in the kernel, and holds nothing of ours
         if self.watch >= 0:
             os.close(self.watch)
             self.watch = -1
@@ -310,6 +304,8 @@ def _stat(number: str) -> list[bytes]:
 
 
 def _processes_by_ps() -> Iterator[Process]:
+    import subprocess
+
     try:
         listing = subprocess.run(
             ["/bin/ps", "-axo", "pid=,ppid=,pgid=,stat="], capture_output=True, timeout=GRACE, check=True

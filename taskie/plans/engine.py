@@ -81,7 +81,7 @@ def _with_standing(seen: Seen) -> Seen:
 def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
     """Run the review and record what it leads to. One session at a time: another one's stop starts no review."""
     from taskie.plans import recording, reviewer
-    from taskie.programs import Programs  # with subprocess, which a stop without a review does not need
+    from taskie.programs import Programs  # which a stop without a review does not need
 
     plan, number, task = seen.plan, loop.iteration(due.state), due.state.current_task
     with Programs() as programs, Lock(plan.path) as lease:

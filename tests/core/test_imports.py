@@ -98,7 +98,7 @@ def test_skipped(imports: Imports, plan: Plan) -> None:
 
 def test_review(imports: Imports, plan: Plan, fake_claude: FakeCli) -> None:
     plan.state.write(next_phase="plan-review")
-    assert imports.beyond(f"{ALWAYS} subprocess") == set()
+    assert imports.beyond(ALWAYS) == set()
     assert imports.said["decision"] == "block"
     modules = imports.of_a_stop()
     assert modules & {"dataclasses", "pathlib", "tempfile", "logging", "argparse", "tomllib", "tomli"} == set()
