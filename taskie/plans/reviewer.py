@@ -102,7 +102,7 @@ def _problem(outcome: Outcome, answer: dict[str, Any], complained: bytes, config
     """Why this is not a review, in words."""
     if answer.get("subtype") == "error_max_budget_usd":
         bound = f" (${config.review_max_budget_usd:,.2f})" if config.review_max_budget_usd else ""
-        return f"the reviewer reached review.max_budget_usd{bound} before it was done; raise it, or the next will too"
+        return f"the reviewer reached review.max_budget_usd{bound} before it was done; raise it, or drop it"
     if outcome.problem is None and outcome.exit_code == 0 and answer.get("is_error") is not True:
         return None
     why = f"the reviewer {outcome.problem}" if outcome.problem else f"the reviewer exited with code {outcome.exit_code}"
