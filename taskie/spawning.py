@@ -48,7 +48,10 @@ def start(
     """Start it. Without `stdin` there is nothing to read. OSError or ValueError: it cannot be started."""
     if os.sep not in argv[0] or not hasattr(os, "posix_spawn"):
         return _by_subprocess(argv, cwd, env, stdin, stdout, stderr)
-    opened = [os.open(".", getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)]
+    try:
+        opened = [os.open(".", getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)]
+    except OSError:  # where we are is gone, or closed to us, so that there would be no way back
+        return _by_subprocess(argv, cwd, env, stdin, stdout, stderr)
     try:
         if stdin is None:
             opened.append(stdin := os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))

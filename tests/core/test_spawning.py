@@ -134,6 +134,23 @@ def test_a_null_byte_is_an_error(runs: Runs) -> None:
         runs("/bin/sh", "-c", "exit\0")
 
 
+def test_where_we_are_may_be_gone(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert runs.shell("pwd -P") == str(tmp_path.resolve())
+    real = os.open
+
+    def refuses(path: Any, *rest: Any) -> int:
+        if path == ".":
+            raise FileNotFoundError(2, "gone", ".")
+        return real(path, *rest)
+
+    monkeypatch.setattr(os, "open", refuses)
+    assert runs.shell("pwd -P") == str(tmp_path.resolve())
+
+
 CLOSED = """
 import os, sys, time
 sys.path.insert(0, sys.argv[1])
