@@ -81,10 +81,15 @@ def _tokens(usage: Mapping[str, Any]) -> dict[str, int] | None:
     return tokens_of({name: 0 if number is None else number for name, number in said.items()})
 
 
+def _whole(digits: str) -> int | None:
+    """Python refuses thousands of digits, and no count has so many."""
+    return int(digits) if len(digits) < 400 else None
+
+
 def printed(output: bytes) -> dict[str, Any]:
     """The object that the client printed; empty if it printed anything else. A number that is none loses no verdict."""
     try:
-        answer = json.loads(output.decode("utf-8"), parse_constant=lambda name: None)
+        answer = json.loads(output.decode("utf-8"), parse_constant=lambda name: None, parse_int=_whole)
     except (ValueError, RecursionError):
         return {}
     return answer if isinstance(answer, dict) else {}

@@ -28,6 +28,8 @@ USAGE = {
     "server_tool_use": {"web_search_requests": 0},
 }
 
+HUGE = "9" * 5000
+
 
 def result(verdict: str = "FAIL", **fields: Any) -> dict[str, Any]:
     """What the real client prints at its end."""
@@ -127,14 +129,14 @@ class TestWhatIsSaid:
 
     @pytest.mark.parametrize(
         "cost",
-        [None, -1, -0.01, True, "0.37", [0.37], {"usd": 0.37}, 10**30, 1e308, "1e999", "NaN", "-Infinity", 0],
-        ids=repr,
+        [None, -1, -0.01, True, "0.37", [0.37], {"usd": 0.37}, 10**30, 1e308, "1e999", "NaN", "-Infinity", HUGE, 0],
+        ids=lambda cost: repr(cost)[:20],
     )
     def test_a_client_that_says_nothing_of_use(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path, cost: Any
     ) -> None:
         printed = json.dumps(result("PASS", total_cost_usd=cost))
-        for bare in ("1e999", "NaN", "-Infinity"):
+        for bare in ("1e999", "NaN", "-Infinity", HUGE):
             printed = printed.replace(f'"{bare}"', bare)
         fake_claude.outputs(printed)
         done = checked_hook()
