@@ -101,7 +101,7 @@ class Config(Value):
     review_clean_required: int = _setting(2, _whole(1))
     review_max_reviews: int = _setting(8, _whole(0))
     review_timeout: float = _setting(BUDGET, _seconds)
-    review_permissions: str = _setting("skip", _one_of("skip", "scoped"))
+    review_permissions: str = _setting("auto", _one_of("auto", "skip", "scoped"))
     review_max_turns: int | None = _setting(None, _whole(1))
     review_max_budget_usd: float | None = _setting(None, _dollars(lambda number: number > 0, "more than 0"))
     review_plan_budget_usd: float | None = _setting(None, _dollars(lambda number: number >= 0, "0 or more"))
@@ -140,12 +140,15 @@ def load(root: str, env: Mapping[str, str]) -> Config:
             warnings.append(f"{path}: {error}; its settings are not used")
             continue
         for key, value in _flat(tables, path, warnings):
-            if key == "review_command" and not is_users:
-                # A clone must not choose the program that we run.
-                warnings.append(f"{path}: review.command is only taken from your own configuration; ignored")
+            name = key.replace("_", ".", 1)
+            widens = key == "review_permissions" and value in ("skip", "auto")
+            if not is_users and (key == "review_command" or widens):
+                # A clone must not choose the program that we run, nor that it may do more.
+                which = f'{name} = "{value}"' if widens else name
+                warnings.append(f"{path}: {which} is only taken from your own configuration; ignored")
             else:
                 yours = settings.get(key)
-                _take(settings, key, value, f"{path}: {key.replace('_', '.', 1)}", warnings)
+                _take(settings, key, value, f"{path}: {name}", warnings)
                 if key in BUDGETS and yours is not None:
                     settings[key] = min(yours, settings[key])  # nor what you are ready to pay for it
     for key in SETTINGS:

@@ -116,7 +116,7 @@ def test_defaults(tmp_path: Path) -> None:
         review_clean_required=2,
         review_max_reviews=8,
         review_timeout=570.0,
-        review_permissions="skip",
+        review_permissions="auto",
         review_max_turns=None,
         review_max_budget_usd=None,
         review_plan_budget_usd=None,
