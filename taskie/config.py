@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 _OF_A_MODEL = LETTERS | set("._:/[]-")
 MOST = 10**9 - 1
+SEVERITIES = ("note", "minor", "major", "blocker")  # of a finding, the least one first
 
 
 def is_model(name: str) -> bool:
@@ -62,6 +63,13 @@ def _models(value: Any) -> Any:
     return names
 
 
+def _severities(value: Any) -> Any:
+    names = _words(",")(value)
+    if not set(names) <= set(SEVERITIES):
+        raise ValueError(f"a severity ({', '.join(SEVERITIES)}), or a list with one for each review")
+    return names
+
+
 def _one_of(*allowed: str) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if value not in allowed:
@@ -82,6 +90,13 @@ def _words(separator: str | None) -> Callable[[Any], Any]:
         return tuple(value)
 
     return check
+
+
+def _flag(value: Any) -> Any:
+    found = {"true": True, "false": False, "1": True, "0": False}.get(value) if isinstance(value, str) else value
+    if not isinstance(found, bool):
+        raise ValueError("true or false")
+    return found
 
 
 _checks: list[Callable[[Any], Any]] = []
@@ -106,6 +121,8 @@ class Config(Value):
     review_max_budget_usd: float | None = _setting(None, _dollars(lambda number: number > 0, "more than 0"))
     review_plan_budget_usd: float | None = _setting(None, _dollars(lambda number: number >= 0, "0 or more"))
     review_hooks: str = _setting("off", _one_of("off", "keep"))
+    review_findings: bool = _setting(False, _flag)
+    review_fail_on: tuple[str, ...] = _setting(("minor",), _severities)
     loop_guard: str = _setting("progress", _one_of("progress", "strict"))
     claudex_sandbox: str = _setting("bypass", _one_of("bypass", "workspace-write"))
     warnings: tuple[str, ...] = ()

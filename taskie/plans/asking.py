@@ -30,6 +30,11 @@ def question(context: Context, root: str, plan: PlanDirectory, due: Due, iterati
     )
     if asked.scoped:
         asked = asked.replace(commands=_commands(plan, due))
+    if config.review_findings:
+        from taskie.plans import findings
+
+        fail_on = findings.severity(config.review_fail_on, iteration)
+        asked = asked.replace(prompt=asked.prompt + findings.ASKED, schema=findings.FOR_FINDINGS, fail_on=fail_on)
     return asked
 
 

@@ -23,7 +23,8 @@ class Question(Value):
     """What a reviewer is asked.
 
     `model` is as its provider calls it. `file` is the review's, from the root, and `schema` what is answered beside
-    it. `scoped`: it may do little more than read, write that file, and run these `commands`.
+    it. `scoped`: it may do little more than read, write that file, and run these `commands`. `fail_on`: with findings,
+    the least severity that fails.
     """
 
     config: Config
@@ -34,6 +35,7 @@ class Question(Value):
     file: str
     scoped: bool
     commands: tuple[str, ...] = ()
+    fail_on: str | None = None
 
 
 class Provider(Value):

@@ -90,7 +90,7 @@ def _run(
             if why is None and not is_written(file.path):
                 why = f"the reviewer ended without writing {file.name}"
             if why is None:
-                return read(document).replace(warnings=_unbounded(asked.config, argv))
+                return read(document, asked.fail_on).replace(warnings=_unbounded(asked.config, argv))
             log.end(f"After {outcome.seconds:.1f} s, with exit code {outcome.exit_code}: {why}.")
             raise ReviewFailed(f"{why}; see {path}", read(document))
 

@@ -31,6 +31,9 @@ FROM_TOML = [
     ("review", "plan_budget_usd", "0", 0.0),
     ("review", "plan_budget_usd", "12.50", 12.5),
     ("review", "hooks", '"keep"', "keep"),
+    ("review", "findings", "true", True),
+    ("review", "fail_on", '"major"', ("major",)),
+    ("review", "fail_on", '["minor", "minor", "blocker"]', ("minor", "minor", "blocker")),
     ("loop", "guard", '"strict"', "strict"),
     ("claudex", "sandbox", '"workspace-write"', "workspace-write"),
 ]
@@ -51,6 +54,9 @@ FROM_ENVIRONMENT = [
     ("REVIEW_PLAN_BUDGET_USD", "0", 0.0),
     ("REVIEW_PLAN_BUDGET_USD", "20", 20.0),
     ("REVIEW_HOOKS", "keep", "keep"),
+    ("REVIEW_FINDINGS", "true", True),
+    ("REVIEW_FINDINGS", "1", True),
+    ("REVIEW_FAIL_ON", "minor, major", ("minor", "major")),
     ("LOOP_GUARD", "strict", "strict"),
     ("CLAUDEX_SANDBOX", "workspace-write", "workspace-write"),
 ]
@@ -68,6 +74,8 @@ WRONG_IN_TOML = [
     *(("review", "max_budget_usd", value) for value in ("0", "-1", "inf", "nan", "true", '"$5"', "[]", "0.0", HUGE)),
     *(("review", "plan_budget_usd", value) for value in ("-0.01", "inf", "-inf", "nan", "false", '"ten"', "{}", HUGE)),
     *(("review", "hooks", value) for value in ('"on"', "true", "false", "0", "[]")),
+    *(("review", "findings", value) for value in ('"yes"', "1", "[true]", "{}")),
+    *(("review", "fail_on", value) for value in ('"critical"', "true", "1", "[]", '["minor", 2]', '"minor,,major"')),
     *(("loop", "guard", value) for value in ('"lax"', "true", "0", '["strict"]', '"Strict"')),
     *(("claudex", "sandbox", value) for value in ('"none"', "true", '"read-only; true"', '["bypass"]')),
 ]
@@ -96,6 +104,8 @@ WRONG_IN_ENVIRONMENT = [
     ("REVIEW_PLAN_BUDGET_USD", "-1"),
     ("REVIEW_PLAN_BUDGET_USD", "inf"),
     ("REVIEW_HOOKS", "on"),
+    ("REVIEW_FINDINGS", "maybe"),
+    ("REVIEW_FAIL_ON", "minor,severe"),
     ("LOOP_GUARD", "lax"),
     ("CLAUDEX_SANDBOX", "none; true"),
 ]
@@ -121,6 +131,8 @@ def test_defaults(tmp_path: Path) -> None:
         review_max_budget_usd=None,
         review_plan_budget_usd=None,
         review_hooks="off",
+        review_findings=False,
+        review_fail_on=("minor",),
         loop_guard="progress",
         claudex_sandbox="bypass",
     )

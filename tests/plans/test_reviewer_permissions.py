@@ -89,6 +89,8 @@ class TestMustRunCommands:
         plan.tasks({"1": "done", "2": "done"})
         plan.write("task-1.md", task("- **Must-run commands**: `make test`"))
         plan.write("task-2.md", task("- **Must-run commands**: `make test`", "- **Must-run commands**: `make all`"))
+        for number in "12":
+            plan.write(f"task-{number}-review-1.md", "# Review")
         plan.state.write(phase="code-review", next_phase="all-code-review")
         assert_blocked(run_hook())
         assert [rule for rule in rules(fake_claude) if "Bash" in rule] == ["Bash(make test)", "Bash(make all)"]
@@ -179,6 +181,8 @@ class TestMustRunCommands:
         plan.tasks({"1": "done", "2": "done"})
         (plan.path / "task-2.md").unlink()
         (plan.path / "task-2.md").symlink_to("/etc/passwd")
+        for number in "12":
+            plan.write(f"task-{number}-review-1.md", "# Review")
         plan.state.write(phase="code-review", next_phase="all-code-review")
         assert_blocked(run_hook())
         assert len(fake_claude.calls) == 1

@@ -159,6 +159,26 @@ def test_review_hooks(user: User, fake_claude: FakeCli) -> None:
     assert "--settings" not in fake_claude.calls[0].flags
 
 
+MINOR = {"severity": "minor", "file": "a.py", "line": 3, "what": "it is wrong", "evidence": "seen"}
+
+
+def test_review_findings(user: User, fake_claude: FakeCli) -> None:
+    user.configures("review", findings="true")
+    user.begins()
+    fake_claude.outputs({"structured_output": {"verdict": "PASS", "findings": [MINOR]}})
+    assert_blocked(user.stops(), r"\n1\. \[minor\] a\.py:3: it is wrong\n")
+    assert "findings" in fake_claude.calls[0].flags["--json-schema"]
+
+
+def test_review_fail_on(user: User, fake_claude: FakeCli) -> None:
+    user.configures("review", findings="true", fail_on='["minor", "major"]')
+    user.begins()
+    fake_claude.outputs({"structured_output": {"verdict": "FAIL", "findings": [MINOR]}})
+    assert "FAIL" in (user.stops().system_message or "")
+    user.answers()
+    assert "PASS, 1 of 2 in a row" in (user.stops().system_message or "")
+
+
 def test_loop_guard(user: User, fake_claude: FakeCli) -> None:
     user.configures("loop", guard='"strict"')
     user.begins()
