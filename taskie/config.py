@@ -122,6 +122,7 @@ class Config(Value):
     review_plan_budget_usd: float | None = _setting(None, _dollars(lambda number: number >= 0, "0 or more"))
     review_hooks: str = _setting("off", _one_of("off", "keep"))
     review_findings: bool = _setting(False, _flag)
+    review_remember: bool = _setting(False, _flag)
     review_fail_on: tuple[str, ...] = _setting(("minor",), _severities)
     loop_guard: str = _setting("progress", _one_of("progress", "strict"))
     claudex_sandbox: str = _setting("bypass", _one_of("bypass", "workspace-write"))

@@ -35,6 +35,11 @@ def question(context: Context, root: str, plan: PlanDirectory, due: Due, iterati
 
         fail_on = findings.severity(config.review_fail_on, iteration)
         asked = asked.replace(prompt=asked.prompt + findings.ASKED, schema=findings.FOR_FINDINGS, fail_on=fail_on)
+        if config.review_remember:
+            from taskie.plans.answered import rejected
+
+            settled = findings.settled(rejected(plan.path, due.review.phase, task))
+            asked = asked.replace(prompt=asked.prompt + settled)
     return asked
 
 

@@ -25,8 +25,9 @@ _TOKENS = {
 class Reviewed(Value):
     """`clean`: it does not fail. `findings`: what it found, if that was asked for and said.
 
-    `cost` in USD, `tokens` and `turns` are what the client says, None if nothing. `seconds` is how long it took, `so_far` what all reviews of the plan have cost, both None for a review that is not
-    recorded; `warnings` are for the person.
+    `cost` in USD, `tokens` and `turns` are what the client says, None if nothing. `seconds` is how long it took,
+    `so_far` what all reviews of the plan have cost, both None for a review that is not recorded; `warnings` are for the
+    person.
     """
 
     clean: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 from pathlib import Path
@@ -177,6 +178,18 @@ def test_review_fail_on(user: User, fake_claude: FakeCli) -> None:
     assert "FAIL" in (user.stops().system_message or "")
     user.answers()
     assert "PASS, 1 of 2 in a row" in (user.stops().system_message or "")
+
+
+def test_review_remember(user: User, fake_claude: FakeCli) -> None:
+    entry = {"at": "", "review": "plan-review", "iteration": 1, "verdict": "FAIL", "findings": [MINOR]}
+    user.plan.write("reviews.jsonl", json.dumps(entry) + "\n")
+    user.plan.write("plan-review-1.md", "# Review")
+    user.plan.write("plan-post-review-1.md", "1. rejected: it is meant to be so")
+    for remember, told in (("false", False), ("true", True)):
+        user.configures("review", findings="true", remember=remember)
+        user.plan.state.write(phase_iteration=1)
+        user.stops()
+        assert ("it is meant to be so" in fake_claude.calls[-1].prompt) is told
 
 
 def test_loop_guard(user: User, fake_claude: FakeCli) -> None:
