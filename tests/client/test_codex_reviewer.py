@@ -68,6 +68,31 @@ def test_its_sandbox_keeps_it_out_of_git(codex_client: Client, reviewed: Plan, p
     assert reviewed.state.read()["next_phase"] == "create-tasks"
 
 
+@pytest.mark.parametrize(("permissions", "reaches"), [("scoped", False), ("skip", True)])
+def test_only_without_its_sandbox_it_has_a_network(
+    permissions: str, reaches: bool, codex_client: Client, reviewed: Plan, project: Project
+) -> None:
+    client = codex_client(hooks={"Stop": HOOK}, env={"TASKIE_REVIEW_PERMISSIONS": permissions})
+    client.agent("Written.")
+    port = "$(sed -n 's/.*127.0.0.1:\\([0-9]*\\).*/\\1/p' ~/.codex/config.toml)"
+    client.agent(
+        run(f'(exec 3<>"/dev/tcp/127.0.0.1/{port}") && touch reached; touch tried'), WRITE, verdict("PASS"), when=ASKS
+    )
+    client.prompt("go on")
+    assert (project.path / "tried").exists()
+    assert (project.path / "reached").exists() is reaches
+
+
+@pytest.mark.parametrize(("args", "fires"), [((), True), (("--config", "features.hooks=false"), False)])
+def test_the_switch_that_silences_its_hooks(
+    args: tuple[str, ...], fires: bool, codex_client: Client, tmp_path: Path, hook_file: Any
+) -> None:
+    client = codex_client(hooks={"Stop": hook_file(f"touch {tmp_path}/fired")}, args=args)
+    client.agent("Done.")
+    client.prompt("go on")
+    assert (tmp_path / "fired").exists() is fires
+
+
 def test_findings(codex_client: Client, reviewed: Plan, project: Project) -> None:
     configure(project, "findings = true")
     found = {"severity": "major", "file": "x.py", "line": 1, "what": "x is wrong", "evidence": "read"}
