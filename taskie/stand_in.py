@@ -177,12 +177,12 @@ def _codex(chosen: Mapping[str, Any], options: Mapping[str, Any], code: int, cwd
     structured = "--output-schema" in options and "says" not in chosen and verdict is not None
     words = json.dumps({"verdict": verdict}) if structured else _words(chosen)
     text = _printed(chosen["outputs"]) if "outputs" in chosen else words + "\n"
-    if "--json" in options and "outputs" not in chosen:
-        text = "".join(_printed(event) for event in _codex_events(words, code))
     last = options.get("--output-last-message")
     if last:
         with open(os.path.join(cwd, last), "w", encoding="utf-8") as file:
             file.write(text)
+    if "--json" in options and "outputs" not in chosen:
+        return "".join(_printed(event) for event in _codex_events(words, code))
     return text
 
 

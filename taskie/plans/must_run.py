@@ -8,8 +8,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# No quotes, wildcards, variables, separators, redirections: nothing by which a rule or a shell could mean more.
-PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./=:@%+,-]*(?: [A-Za-z0-9_./=:@%+,-]+)*")
+# No quotes, wildcards, variables, separators, redirections: nothing by which a rule or a shell could mean more. And not
+# git: where it only reads, it needs no rule.
+PLAIN = re.compile(r"(?!git )[A-Za-z0-9_./][A-Za-z0-9_./=:@%+,-]*(?: [A-Za-z0-9_./=:@%+,-]+)*")
 MOST = 50
 LONGEST = 200
 _HEADING = re.compile(r"\s*[-*+]?\s*\**must-run commands?\**\s*:\s*\**(.*)", re.IGNORECASE)

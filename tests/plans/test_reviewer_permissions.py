@@ -114,6 +114,7 @@ class TestMustRunCommands:
             "go test ./...",
             "./run.sh --flag=1",
             "python3 -m pytest",
+            "gitlint",
         ],
     )
     def test_a_plain_command(self, command: str) -> None:
@@ -150,6 +151,7 @@ class TestMustRunCommands:
             "make [ab]",
             "make ?",
             "make test\rrm",
+            "git push",
         ],
     )
     def test_one_that_is_not(self, command: str) -> None:
