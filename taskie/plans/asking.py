@@ -51,11 +51,13 @@ def is_scoped(config: Config, *, client: bool) -> bool:
 
 def _commands(plan: PlanDirectory, due: Due) -> tuple[str, ...]:
     """The must-run commands of what is reviewed. The tasks themselves are reviewed before anything can be run."""
-    from taskie.plans.must_run import plain_commands
-
     names: tuple[str, ...] = ()
     if due.review.needs == ONE_TASK:
         names = (f"task-{due.state.current_task}.md",)
     elif due.review.phase == LAST_REVIEW:
         names = due.task_files
+    if not names:
+        return ()
+    from taskie.plans.must_run import plain_commands
+
     return plain_commands(files.read_text(plan.file(name)) for name in names)
