@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.commands import Taskie
 
 from pytest_taskie import FakeCli, Plan, Project, RunHook
+from taskie.project import plugin_root
 
 pytestmark = pytest.mark.state
+
+HOOK = str(Path(plugin_root()) / "hooks" / "stop-hook.sh")
 
 
 def entry(*whats: str, **fields: Any) -> str:
@@ -114,3 +118,19 @@ class TestRemembering:
         prompt = asked(entry(*["x" * 900] * 30), answers)
         assert prompt.count('"rejected"') == 20
         assert len(prompt) < 20_000
+
+
+def test_from_the_review_to_the_next_reviewer(
+    project: Project, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, taskie: Taskie
+) -> None:
+    (project.path / ".taskie" / "config.toml").write_text("[review]\nfindings = true\nremember = true\n")
+    plan.state.write()
+    found = [{"severity": "major", "file": None, "line": None, "what": each, "evidence": "seen"} for each in "ab"]
+    fake_claude.outputs({"structured_output": {"verdict": "FAIL", "findings": found}})
+    run_hook(command=[HOOK, "--fail-open"])
+    (line,) = (plan.path / "reviews.jsonl").read_text().splitlines()
+    assert json.loads(line)["findings"] == found
+    plan.write("plan-post-review-1.md", "1. fixed\n2. rejected: it is meant\n")
+    run_hook(command=[HOOK, "--fail-open"])
+    assert '"what": "b", "rejected": "it is meant"' in fake_claude.calls[1].prompt
+    assert counted(taskie) == {"findings": 4, "fixed": 1, "rejected": 1}
