@@ -9,10 +9,12 @@ Where the numbers come from ([A]: an assumption, nobody has measured it in this 
 
   recall 0.35, uneven     eight models find 15 to 31 % of what people flag (arXiv 2603.26130); the best tool has an F1
                           of 19.4 % (arXiv 2509.01494). Higher here, where a reviewer sees one task at a time. [A]
-  0.5 wrong per review    precision is the weak side (arXiv 2509.01494), and a verdict on the same input flips in 13.6 %
-                          of cases (arXiv 2606.13685), also at temperature 0 (arXiv 2606.26185). The number itself: [A]
-  models alike, 0.6       when two models err, they agree in 60 % of cases (arXiv 2506.07962); less so across providers
-                          (same source): 0.3. [A]
+  0.5 wrong per review    precision is the weak side (arXiv 2509.01494). Judges prefer the other one of two answers in
+                          13.6 % of repeated trials (arXiv 2606.13685), and borderline verdicts differ from run to run
+                          even at temperature 0 (arXiv 2606.26185). The number itself: [A]
+  models alike, 0.6       on one leaderboard, two models that err give the same wrong answer in 60 % of cases
+                          (arXiv 2506.07962). The same source finds strong models alike across providers too, so 0.3
+                          for another provider is hopeful. [A]
   checks see 0.3          verifiers that run code and verifiers that read it each reach 42 to 43 %, together 51 %
                           (arXiv 2504.07164): they see different things. The share: [A]
   evidence                a finding that needs a command or a failing test: a quarter of the wrong ones are left, and
