@@ -1,1 +1,1 @@
-"""Ratios measured in one run: the hook against the bare shell and the bare interpreter."""
+"""What the hook costs, measured against the bare shell and the bare interpreter; and a simulation. No tests."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 _OF_A_MODEL = LETTERS | set("._:/[]-")
 MOST = 10**9 - 1
+SEVERITIES = ("note", "minor", "major", "blocker")  # of a finding, the least one first
 
 
 def is_model(name: str) -> bool:
@@ -62,6 +63,13 @@ def _models(value: Any) -> Any:
     return names
 
 
+def _severities(value: Any) -> Any:
+    names = _words(",")(value)
+    if not set(names) <= set(SEVERITIES):
+        raise ValueError(f"a severity ({', '.join(SEVERITIES)}), or a list with one for each review")
+    return names
+
+
 def _one_of(*allowed: str) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if value not in allowed:
@@ -84,6 +92,13 @@ def _words(separator: str | None) -> Callable[[Any], Any]:
     return check
 
 
+def _flag(value: Any) -> Any:
+    found = {"true": True, "false": False, "1": True, "0": False}.get(value) if isinstance(value, str) else value
+    if not isinstance(found, bool):
+        raise ValueError("true or false")
+    return found
+
+
 _checks: list[Callable[[Any], Any]] = []
 
 
@@ -101,11 +116,14 @@ class Config(Value):
     review_clean_required: int = _setting(2, _whole(1))
     review_max_reviews: int = _setting(8, _whole(0))
     review_timeout: float = _setting(BUDGET, _seconds)
-    review_permissions: str = _setting("skip", _one_of("skip", "scoped"))
+    review_permissions: str = _setting("auto", _one_of("auto", "skip", "scoped"))
     review_max_turns: int | None = _setting(None, _whole(1))
     review_max_budget_usd: float | None = _setting(None, _dollars(lambda number: number > 0, "more than 0"))
     review_plan_budget_usd: float | None = _setting(None, _dollars(lambda number: number >= 0, "0 or more"))
     review_hooks: str = _setting("off", _one_of("off", "keep"))
+    review_findings: bool = _setting(False, _flag)
+    review_remember: bool = _setting(False, _flag)
+    review_fail_on: tuple[str, ...] = _setting(("minor",), _severities)
     loop_guard: str = _setting("progress", _one_of("progress", "strict"))
     claudex_sandbox: str = _setting("bypass", _one_of("bypass", "workspace-write"))
     warnings: tuple[str, ...] = ()
@@ -140,12 +158,15 @@ def load(root: str, env: Mapping[str, str]) -> Config:
             warnings.append(f"{path}: {error}; its settings are not used")
             continue
         for key, value in _flat(tables, path, warnings):
-            if key == "review_command" and not is_users:
-                # A clone must not choose the program that we run.
-                warnings.append(f"{path}: review.command is only taken from your own configuration; ignored")
+            name = key.replace("_", ".", 1)
+            widens = key == "review_permissions" and value in ("skip", "auto")
+            if not is_users and (key == "review_command" or widens):
+                # A clone must not choose the program that we run, nor that it may do more.
+                which = f'{name} = "{value}"' if widens else name
+                warnings.append(f"{path}: {which} is only taken from your own configuration; ignored")
             else:
                 yours = settings.get(key)
-                _take(settings, key, value, f"{path}: {key.replace('_', '.', 1)}", warnings)
+                _take(settings, key, value, f"{path}: {name}", warnings)
                 if key in BUDGETS and yours is not None:
                     settings[key] = min(yours, settings[key])  # nor what you are ready to pay for it
     for key in SETTINGS:

@@ -112,7 +112,7 @@ def answer(scenario_dir: str, name: str, argv: Sequence[str], stdin: str, env: M
     scenario = _scenario(scenario_dir)
     for option in scenario["rejects"]:
         if option in options:
-            return Reply("", f"error: unknown option '{option}'\n", 1)
+            return Reply("", AGENTS[name].refusal.format(option) + "\n", AGENTS[name].refused)
     if not asked:
         return Reply("", "Error: Input must be provided either through stdin or as a prompt argument\n", 1)
 
@@ -173,12 +173,26 @@ def _claude(chosen: Mapping[str, Any], options: Mapping[str, Any], code: int, cw
 
 
 def _codex(chosen: Mapping[str, Any], options: Mapping[str, Any], code: int, cwd: str) -> str:
-    text = _printed(chosen["outputs"]) if "outputs" in chosen else _words(chosen) + "\n"
+    verdict = chosen.get("verdict", "FAIL")
+    structured = "--output-schema" in options and "says" not in chosen and verdict is not None
+    words = json.dumps({"verdict": verdict}) if structured else _words(chosen)
+    text = _printed(chosen["outputs"]) if "outputs" in chosen else words + "\n"
     last = options.get("--output-last-message")
     if last:
         with open(os.path.join(cwd, last), "w", encoding="utf-8") as file:
             file.write(text)
+    if "--json" in options and "outputs" not in chosen:
+        return "".join(_printed(event) for event in _codex_events(words, code))
     return text
+
+
+def _codex_events(words: str, code: int) -> list[dict[str, Any]]:
+    begun: list[dict[str, Any]] = [{"type": "thread.started", "thread_id": _identifier()}, {"type": "turn.started"}]
+    if code:
+        return [*begun, {"type": "turn.failed", "error": {"message": f"ends with {code}, as scripted"}}]
+    usage = {"input_tokens": 3, "cached_input_tokens": 2, "cache_write_input_tokens": 0, "output_tokens": 1}
+    message = {"id": "item_0", "type": "agent_message", "text": words}
+    return [*begun, {"type": "item.completed", "item": message}, {"type": "turn.completed", "usage": usage}]
 
 
 def _words(chosen: Mapping[str, Any]) -> str:
@@ -212,7 +226,8 @@ class Agent:
     """One agent's command line: how it takes words apart, how it answers, which variables are its own.
 
     `values` are options with a value, `lists` those that swallow every word up to the next option, the prompt included.
-    `verb` is the command before the prompt. `spares`: its Write tool refuses to overwrite a file that it has not read.
+    `verb` is the command before the prompt. `refusal` is what it says of an option that it does not know, `refused` the
+    exit code then. `spares`: its Write tool refuses to overwrite a file that it has not read.
     """
 
     def __init__(
@@ -223,11 +238,14 @@ class Agent:
         lists: str = "",
         long: Mapping[str, str],
         verb: str | None = None,
+        refusal: str = "error: unknown option '{}'",
+        refused: int = 1,
         spares: bool = False,
         variables: tuple[str, ...],
     ) -> None:
         self.prints, self.values, self.lists, self.long = prints, values.split(), lists.split(), long
         self.verb, self.spares, self.variables = verb, spares, variables
+        self.refusal, self.refused = refusal, refused
 
 
 AGENTS = {
@@ -248,6 +266,8 @@ AGENTS = {
             --model -m --output-last-message -o --output-schema --profile -p --sandbox -s""",
         long={"-m": "--model", "-o": "--output-last-message", "-C": "--cd", "-c": "--config", "-s": "--sandbox"},
         verb="exec",
+        refusal="error: unexpected argument '{}' found",
+        refused=2,
         variables=("CODEX", "OPENAI"),
     ),
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from taskie import config, project
 from taskie.engine import Status, Table
 from taskie.errors import USAGE_ERROR, CommandError
-from taskie.plans import MARKER, files, journal, state, transitions
+from taskie.plans import MARKER, answered, files, journal, state, transitions
 from taskie.plans.phases import ONE_TASK, PHASES, REVIEWS
 from taskie.protocol import parse_json, shown
 from taskie.store import StoreError
@@ -203,7 +203,9 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
     for row in rows:
         row["record"] = _record(os.path.join(plans or "", row["plan"]))
     told = [f"{shown(row['plan'], 40)}: {line}" for row in rows if (line := _told(row["record"]))]
-    return Status({"root": root, "plans": rows}, [_table(rows) if rows else nothing, *told])
+    found = answered.count(os.path.join(plans or "", row["plan"]) for row in rows)
+    told += [answered.summary(found)] if found["findings"] else []
+    return Status({"root": root, "plans": rows, "findings": found}, [_table(rows) if rows else nothing, *told])
 
 
 def _record(path: str) -> dict[str, Any]:

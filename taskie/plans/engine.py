@@ -80,7 +80,7 @@ def _with_standing(seen: Seen) -> Seen:
 
 def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
     """Run the review and record what it leads to. One session at a time: another one's stop starts no review."""
-    from taskie.plans import recording, reviewer
+    from taskie.plans import asking, recording, reviewer
     from taskie.programs import Programs  # which a stop without a review does not need
 
     plan, number, task = seen.plan, loop.iteration(due.state), due.state.current_task
@@ -97,17 +97,11 @@ def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
             return Decision(None, busy, seen.problems, due.evidence)
         if exhausted := recording.budget_message(plan.path, context.config.review_plan_budget_usd):
             raise NoReview(exhausted)
-        prompt = due.review.prompt(
-            plan=f"{MARKER}/{plan.name}",  # the reviewer runs in the root
-            root=seen.plugin,
-            iteration=number,
-            task=task,
-            task_files=due.task_files,
-        )
+        asked = asking.question(context, seen.plugin, plan, due, number)
         name = due.review.file(number, task)
         with recording.of(context, plan.path, due, number, event.session_id) as record:
             try:
-                reviewed = reviewer.review(context, plan.path, name, number, due.state.review_model, prompt, programs)
+                reviewed = reviewer.review(context, plan.path, name, number, asked, programs)
             except reviewer.ReviewFailed as error:
                 warnings = record.end(error.price, str(error)).warnings
                 why = f"Review failed: {error}. The state is unchanged, so the next stop tries again."

@@ -223,6 +223,10 @@ def _conclude(seen: Seen, due: Due, reviewed: Reviewed) -> Conclusion:
     told = f"{review.title.capitalize()} {number} of at most {state.max_reviews} ({model}): {verdict}"
     message = f"{told}, {reviewed.price}." if reviewed.price else f"{told}."
     reason = review.block(plan=seen.plan.label, root=seen.plugin, iteration=number, task=state.current_task)
+    if reviewed.findings:
+        from taskie.plans import findings  # most reviews have none
+
+        reason += findings.request(reviewed.findings)
     return Conclusion(Decision(reason, message, seen.problems, due.evidence), changes)
 
 

@@ -23,10 +23,11 @@ _TOKENS = {
 
 
 class Reviewed(Value):
-    """`clean`: the verdict is PASS. `cost` in USD, `tokens` and `turns` are what the client says, None if nothing.
+    """`clean`: it does not fail. `findings`: what it found, if that was asked for and said.
 
-    `seconds` is how long it took, `so_far` what all reviews of the plan have cost, both None for a review that is not
-    recorded; `warnings` are for the person.
+    `cost` in USD, `tokens` and `turns` are what the client says, None if nothing. `seconds` is how long it took,
+    `so_far` what all reviews of the plan have cost, both None for a review that is not recorded; `warnings` are for the
+    person.
     """
 
     clean: bool
@@ -47,8 +48,11 @@ class Reviewed(Value):
         return ", ".join(parts) + (f" (plan so far ${self.so_far:,.2f})" if self.so_far else "")
 
 
-def read(document: dict[str, Any]) -> Reviewed:
-    """The real client has the verdict in `structured_output`; a review without a verdict is not clean."""
+def read(document: dict[str, Any], fail_on: str | None = None) -> Reviewed:
+    """The real client has the verdict in `structured_output`; a review without a verdict is not clean.
+
+    With `fail_on`, findings are weighed here, and the verdict counts only where there are none.
+    """
     price = _price(document)
     for field in ("structured_output", "result"):
         answer = document.get(field)
@@ -58,8 +62,16 @@ def read(document: dict[str, Any]) -> Reviewed:
             except ValueError:
                 continue
         if isinstance(answer, dict) and "verdict" in answer:
-            return price.replace(clean=bool(answer["verdict"] == "PASS"))
+            reviewed = price.replace(clean=bool(answer["verdict"] == "PASS"))
+            return _weighed(reviewed, answer.get("findings"), fail_on) if fail_on else reviewed
     return price
+
+
+def _weighed(reviewed: Reviewed, given: object, fail_on: str) -> Reviewed:
+    from taskie.plans import findings  # most reviews have none
+
+    found = findings.read(given)
+    return reviewed.replace(findings=found, clean=not findings.fails(found, fail_on) if found else reviewed.clean)
 
 
 def _price(document: Mapping[str, Any]) -> Reviewed:

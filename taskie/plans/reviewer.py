@@ -7,24 +7,23 @@ import re
 
 from taskie.errors import Interrupted
 from taskie.plans.files import is_written
-from taskie.plans.phases import FOR_VERDICT
-from taskie.plans.providers import MAX_BUDGET, Question, provider_of
+from taskie.plans.providers import MAX_BUDGET, closed
 from taskie.plans.review_log import ReviewLog
 from taskie.plans.reviewed import Reviewed, read
 from taskie.programs import Command, find_program
 from taskie.protocol import shown
-from taskie.store import StoreError, remove
+from taskie.store import StoreError, remove, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from taskie.config import Config
-    from taskie.plans.providers import Provider
+    from taskie.plans.providers import Question
     from taskie.programs import Outcome, Programs
     from taskie.project import Context
 
-_UNKNOWN_OPTION = rb"unknown option '?(--[a-z-]+)"
+_UNKNOWN_OPTION = rb"(?:unknown option|unexpected argument) '?(--[a-z-]+)"
 
 
 class ReviewFailed(Exception):
@@ -35,21 +34,19 @@ class ReviewFailed(Exception):
         self.price = price or Reviewed(clean=False)
 
 
-def review(
-    context: Context, plan: str, name: str, iteration: int, model: str, prompt: str, programs: Programs
-) -> Reviewed:
+def review(context: Context, plan: str, name: str, iteration: int, asked: Question, programs: Programs) -> Reviewed:
     """Have the review file `name` written in the plan. ReviewFailed: nothing changed."""
-    provider, model = provider_of(model)
-    asked = Question(context.config, model, prompt, FOR_VERDICT)
+    provider = asked.provider
     first, *rest = provider.command(context.config)
     program = find_program(first, context.env.get("PATH", ""))
     if program is None:
-        raise ReviewFailed(f"{shown(first)} was not found on PATH; install it or set review.command")
+        raise ReviewFailed(f"{shown(first)} was not found on PATH; {provider.missing}")
     log = os.path.join(plan, f".review-{iteration}.log")
     file = _ReviewFile(plan, name)
     try:
         file.set_aside()
-        reviewed = _run(context, [program, *rest], provider, asked, file, log, programs)
+        with _SchemaFile(f"{log}.schema", asked) as schema:
+            reviewed = _run(context, [program, *rest], asked, schema, file, log, programs)
     except BaseException as error:
         file.restore()
         if isinstance(error, StoreError):
@@ -63,17 +60,17 @@ def review(
 def _run(
     context: Context,
     command: list[str],
-    provider: Provider,
     asked: Question,
+    schema: str,
     file: _ReviewFile,
     path: str,
     programs: Programs,
 ) -> Reviewed:
     """What the review came to. A client too old for an option that only we add is called again without it."""
-    seconds = context.config.review_timeout
+    provider, seconds = asked.provider, context.config.review_timeout
     without: list[str] = []
     while True:
-        argv = command + provider.arguments(asked, without)
+        argv = command + provider.arguments(asked, without, schema)
         with ReviewLog(path, argv, context.root) as log:
             run = Command("agent", argv, context.root, context.env, log.stdout, log.stderr, seconds=seconds)
             try:
@@ -93,7 +90,7 @@ def _run(
             if why is None and not is_written(file.path):
                 why = f"the reviewer ended without writing {file.name}"
             if why is None:
-                return read(document).replace(warnings=_unbounded(asked.config, argv))
+                return read(document, asked.fail_on).replace(warnings=_unbounded(asked.config, argv))
             log.end(f"After {outcome.seconds:.1f} s, with exit code {outcome.exit_code}: {why}.")
             raise ReviewFailed(f"{why}; see {path}", read(document))
 
@@ -119,6 +116,23 @@ def _unbounded(config: Config, argv: list[str]) -> tuple[str, ...]:
     if config.review_max_budget_usd is None or MAX_BUDGET in argv:
         return ()
     return (f"review.max_budget_usd does not hold: this client does not know {MAX_BUDGET}",)
+
+
+class _SchemaFile:
+    """The file from which a client reads what to answer with, where it does not take that as an argument."""
+
+    def __init__(self, path: str, asked: Question) -> None:
+        self._path = path if asked.provider.read_schema else ""
+        self._schema = asked.schema
+
+    def __enter__(self) -> str:
+        if self._path:
+            replace(self._path, closed(self._schema).encode())
+        return self._path
+
+    def __exit__(self, *_: object) -> None:
+        if self._path:
+            remove(self._path)
 
 
 class _ReviewFile:

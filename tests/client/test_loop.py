@@ -153,25 +153,6 @@ def test_the_agent_is_in_a_subdirectory(claude_client: Client, plan: Plan, proje
     assert str(plan.path / "plan-review-1.md") in run.feedback[0]
 
 
-def test_scoped_permissions_keep_the_reviewer_from_writing_elsewhere(
-    claude_client: Client, plan: Plan, project: Project
-) -> None:
-    (project.path / ".taskie" / "config.toml").write_text('[review]\npermissions = "scoped"\n')
-    victim = project.path / "src.py"
-    client = claude_client(plugin=ROOT)
-    client.agent("Written.", "No.")
-    plan.state.write()
-    client.agent(
-        tool("Write", file_path=victim, content="taken over"),
-        tool("Bash", command=f"touch {shlex.quote(str(victim))}"),
-        *reviews(plan, REVIEWS["plan-review"], "FAIL"),
-        when=ASKS["plan-review"],
-    )
-    assert decisions(client.prompt("go on")) == ["block", None]
-    assert not victim.exists()
-    assert (plan.path / "plan-review-1.md").exists()
-
-
 def test_installed_from_a_local_marketplace(claude_client: Client, plan: Plan) -> None:
     plan.state.write()
     client = claude_client()

@@ -114,6 +114,24 @@ def test_a_project_can_lower_a_budget_and_not_raise_it(sources: Sources, source:
     assert sources.load() == DEFAULT.replace(**{f"review_{name}": 100.0})
 
 
+@pytest.mark.parametrize("source", ["project", "pyproject"])
+@pytest.mark.parametrize("wider", ["skip", "auto"])
+def test_a_project_cannot_let_the_reviewer_do_more(sources: Sources, source: str, wider: str) -> None:
+    sources.set("user", "review", "permissions", "scoped")
+    sources.set(source, "review", "permissions", wider)
+    found = sources.load()
+    assert found.review_permissions == "scoped"
+    (warning,) = found.warnings
+    assert warning.endswith(f'review.permissions = "{wider}" is only taken from your own configuration; ignored')
+
+
+@pytest.mark.parametrize("source", ["project", "pyproject"])
+def test_a_project_can_let_it_do_less(sources: Sources, source: str) -> None:
+    sources.set("user", "review", "permissions", "skip")
+    sources.set(source, "review", "permissions", "scoped")
+    assert sources.load() == DEFAULT.replace(review_permissions="scoped")
+
+
 @pytest.mark.parametrize("source", ["user", "environment"])
 def test_a_user_can(sources: Sources, source: str) -> None:
     sources.set(source, "review", "command", "mine")

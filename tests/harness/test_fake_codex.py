@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from pytest_taskie import FakeCli, Plan, Project, RunHook
 
 
@@ -35,6 +37,21 @@ def test_it_writes_its_last_message(run_hook: RunHook, fake_codex: FakeCli, proj
     fake_codex.outputs("the last words")
     run_hook(command="codex exec -o last.txt", stdin="x")
     assert (project.path / "last.txt").read_text() == "the last words"
+
+
+def test_it_prints_events(run_hook: RunHook, fake_codex: FakeCli, project: Project) -> None:
+    fake_codex.reviews("PASS")
+    result = run_hook(command="codex exec --json --output-schema schema.json -o last.txt", stdin="x")
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [event["type"] for event in events] == ["thread.started", "turn.started", "item.completed", "turn.completed"]
+    assert json.loads(events[2]["item"]["text"]) == {"verdict": "PASS"}
+    assert json.loads((project.path / "last.txt").read_text()) == {"verdict": "PASS"}
+
+
+def test_it_refuses_an_option_as_codex_does(run_hook: RunHook, fake_codex: FakeCli) -> None:
+    fake_codex.rejects("--ephemeral")
+    result = run_hook(command="codex exec --ephemeral", stdin="x")
+    assert (result.exit_code, result.stderr) == (2, "error: unexpected argument '--ephemeral' found\n")
 
 
 def test_it_may_overwrite_a_review(run_hook: RunHook, fake_codex: FakeCli, plan: Plan) -> None:

@@ -11,9 +11,6 @@ import pytest
 from support.commands import Taskie
 
 from pytest_taskie import FakeCli, Plan, Project, RunHook, assert_approved, assert_blocked
-from taskie.config import Config
-from taskie.plans.phases import FOR_VERDICT
-from taskie.plans.providers import PROVIDERS, Question
 from taskie.plans.state import REQUIRED
 from taskie.plans.tasks import Task, parse_tasks, task_files
 
@@ -29,10 +26,6 @@ ALL = {
     "consecutive_clean",
     "tdd",
 }
-
-
-def arguments(config: Config) -> list[str]:
-    return PROVIDERS["claude"].arguments(Question(config, "opus", "the prompt", FOR_VERDICT), ())
 
 
 class TestD7WhatTheStateMayHold:
@@ -140,18 +133,6 @@ class TestD8D16TheReviewersCall:
         fake_claude.rejects("--json-schema")
         assert_approved(run_hook(), "too old: it does not know --json-schema")
         assert len(fake_claude.calls) == 1
-
-    def test_scoped_permissions(self) -> None:
-        argv = arguments(Config(review_permissions="scoped"))
-        assert "--dangerously-skip-permissions" not in argv
-        assert argv[argv.index("--permission-mode") + 1] == "dontAsk"
-        assert "Edit(.taskie/**)" in argv[argv.index("--allowedTools") + 1]
-        assert argv[-2:] == ["--print", "the prompt"]
-
-    def test_hooks_kept_and_turns_bounded(self) -> None:
-        argv = arguments(Config(review_hooks="keep", review_max_turns=7))
-        assert "--settings" not in argv
-        assert argv[argv.index("--max-turns") + 1] == "7"
 
     def test_the_command_is_the_users(
         self, project: Project, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, tmp_path: Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 from pathlib import Path
@@ -157,6 +158,38 @@ def test_review_hooks(user: User, fake_claude: FakeCli) -> None:
     user.begins()
     user.stops()
     assert "--settings" not in fake_claude.calls[0].flags
+
+
+MINOR = {"severity": "minor", "file": "a.py", "line": 3, "what": "it is wrong", "evidence": "seen"}
+
+
+def test_review_findings(user: User, fake_claude: FakeCli) -> None:
+    user.configures("review", findings="true")
+    user.begins()
+    fake_claude.outputs({"structured_output": {"verdict": "PASS", "findings": [MINOR]}})
+    assert_blocked(user.stops(), r"\n1\. \[minor\] a\.py:3: it is wrong\n")
+    assert "findings" in fake_claude.calls[0].flags["--json-schema"]
+
+
+def test_review_fail_on(user: User, fake_claude: FakeCli) -> None:
+    user.configures("review", findings="true", fail_on='["minor", "major"]')
+    user.begins()
+    fake_claude.outputs({"structured_output": {"verdict": "FAIL", "findings": [MINOR]}})
+    assert "FAIL" in (user.stops().system_message or "")
+    user.answers()
+    assert "PASS, 1 of 2 in a row" in (user.stops().system_message or "")
+
+
+def test_review_remember(user: User, fake_claude: FakeCli) -> None:
+    entry = {"at": "", "review": "plan-review", "iteration": 1, "verdict": "FAIL", "findings": [MINOR]}
+    user.plan.write("reviews.jsonl", json.dumps(entry) + "\n")
+    user.plan.write("plan-review-1.md", "# Review")
+    user.plan.write("plan-post-review-1.md", "1. rejected: it is meant to be so")
+    for remember, told in (("false", False), ("true", True)):
+        user.configures("review", findings="true", remember=remember)
+        user.plan.state.write(phase_iteration=1)
+        user.stops()
+        assert ("it is meant to be so" in fake_claude.calls[-1].prompt) is told
 
 
 def test_loop_guard(user: User, fake_claude: FakeCli) -> None:

@@ -204,7 +204,7 @@ class TestCommand:
             ("home/.claude/settings.json is not valid JSON", "warning"),
             ("disableAllHooks is true", "error"),
             ("allowManagedHooksOnly is true", "error"),
-            ("review.permissions must be 'skip' or 'scoped'", "warning"),
+            ("review.permissions must be 'auto' or 'skip' or 'scoped'", "warning"),
         ):
             (finding,) = [finding for text, finding in texts.items() if words in text]
             assert finding["level"] == level

@@ -1,0 +1,190 @@
+"""What a reviewer may do: all that the hook's call says of it. What the client makes of that is in `tests/client`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_taskie import FakeCli, Plan, Project, RunHook, assert_blocked
+from taskie.plans.must_run import plain_commands
+from taskie.project import plugin_root
+
+pytestmark = pytest.mark.state
+
+HOOK = str(Path(plugin_root()) / "hooks" / "stop-hook.sh")
+READING = ["Read", "Grep", "Glob"]
+
+
+def task(*lines: str) -> str:
+    return "\n".join(["# Task", "", "### Subtask 1.1: Do it", "- **Status**: done", *lines, "- **Test approach**: run"])
+
+
+def scoped(project: Project) -> None:
+    (project.path / ".taskie" / "config.toml").write_text('[review]\npermissions = "scoped"\n')
+
+
+def rules(fake: FakeCli) -> list[str]:
+    (listed,) = fake.calls[-1].flags["--allowedTools"]
+    return re.findall(r"[A-Z][a-z]+(?:\([^)]*\))?", listed)
+
+
+class TestWhoMayDoWhat:
+    """D16: in a client little is allowed unless the person says otherwise; a script gets the design's call."""
+
+    @pytest.mark.parametrize(
+        ("setting", "as_a_client", "is_scoped"),
+        [
+            (None, True, True),
+            (None, False, False),
+            ("auto", True, True),
+            ("skip", True, False),
+            ("scoped", True, True),
+            ("scoped", False, True),
+        ],
+    )
+    def test_by_setting_and_caller(
+        self,
+        setting: str | None,
+        as_a_client: bool,
+        is_scoped: bool,
+        plan: Plan,
+        project: Project,
+        fake_claude: FakeCli,
+        run_hook: RunHook,
+    ) -> None:
+        plan.state.write()
+        words = [HOOK, "--fail-open"] if as_a_client else [HOOK]
+        run_hook(command=words, env={"TASKIE_REVIEW_PERMISSIONS": setting} if setting else {})
+        (call,) = fake_claude.calls
+        assert ("--dangerously-skip-permissions" in call.flags) is not is_scoped
+        assert (call.flags.get("--permission-mode") == "dontAsk") is is_scoped
+        assert ("Anything else is refused" in call.prompt) is is_scoped
+
+    def test_only_the_review_is_written(
+        self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
+    ) -> None:
+        scoped(project)
+        plan.state.write()
+        assert_blocked(run_hook())
+        assert rules(fake_claude) == [*READING, "Edit(/.taskie/plans/test-plan/plan-review-1.md)"]
+
+
+class TestMustRunCommands:
+    def test_of_the_task_under_review(
+        self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
+    ) -> None:
+        scoped(project)
+        plan.tasks({"1": "done", "2": "pending"})
+        plan.write("task-1.md", task("- **Must-run commands**: `make test`, `make lint`"))
+        plan.write("task-2.md", task("- **Must-run commands**: `make other`"))
+        plan.state.write(next_phase="code-review", current_task="1")
+        assert_blocked(run_hook())
+        assert [rule for rule in rules(fake_claude) if "Bash" in rule] == ["Bash(make test)", "Bash(make lint)"]
+        assert "run exactly these commands, each on its own: `make test`, `make lint`." in fake_claude.calls[0].prompt
+
+    def test_of_all_tasks(self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook) -> None:
+        scoped(project)
+        plan.tasks({"1": "done", "2": "done"})
+        plan.write("task-1.md", task("- **Must-run commands**: `make test`"))
+        plan.write("task-2.md", task("- **Must-run commands**: `make test`", "- **Must-run commands**: `make all`"))
+        for number in "12":
+            plan.write(f"task-{number}-review-1.md", "# Review")
+        plan.state.write(phase="code-review", next_phase="all-code-review")
+        assert_blocked(run_hook())
+        assert [rule for rule in rules(fake_claude) if "Bash" in rule] == ["Bash(make test)", "Bash(make all)"]
+
+    def test_none_before_the_tasks_are_reviewed(
+        self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
+    ) -> None:
+        scoped(project)
+        plan.write("task-1.md", task("- **Must-run commands**: `make test`"))
+        plan.state.write(phase="create-tasks", next_phase="tasks-review")
+        assert_blocked(run_hook())
+        assert not [rule for rule in rules(fake_claude) if "Bash" in rule]
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "make test",
+            "npm run test:unit",
+            "tox -e py311,py312",
+            "pytest -q tests/a.py::test_x",
+            "go test ./...",
+            "./run.sh --flag=1",
+            "python3 -m pytest",
+            "gitlint",
+        ],
+    )
+    def test_a_plain_command(self, command: str) -> None:
+        assert plain_commands([task(f"- **Must-run commands**: `{command}`")]) == (command,)
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "make test; rm -rf .",
+            "make test && git push",
+            "make test | sh",
+            "make test > src.py",
+            "make test:*",
+            "make *",
+            "*",
+            "pytest -k 'a b'",
+            'pytest -k "a"',
+            "echo $HOME",
+            "echo $(id)",
+            "make\\ttest",
+            "make test)",
+            "make test),Bash(*",
+            "make test, Bash(rm:*)",
+            "(make test)",
+            "make test &",
+            "~/run.sh",
+            "-rf",
+            "make test\t-x",
+            "make\u00a0test",
+            "x" * 300,
+            "make test #",
+            "!make",
+            "make {a,b}",
+            "make [ab]",
+            "make ?",
+            "make test\rrm",
+            "git push",
+        ],
+    )
+    def test_one_that_is_not(self, command: str) -> None:
+        assert plain_commands([task(f"- **Must-run commands**: `{command}`")]) == ()
+
+    @pytest.mark.parametrize(
+        ("lines", "expected"),
+        [
+            (["- **Must-run commands**: `a`, `b` and `a`"], ("a", "b")),
+            (["- **Must-run commands**:", "  - `a`", "  - `b`"], ("a", "b")),
+            (["- **Must-run commands:** `a`"], ("a",)),
+            (["* Must-run command: `a`"], ("a",)),
+            (["- **Must-run commands**: none"], ()),
+            (["- **Must-run commands**:", "- **Acceptance criteria**:", "  - `a` works"], ()),
+            (["- **Acceptance criteria**:", "  - `a` works"], ()),
+            (["- **Must-run commands**: `a\nb`"], ()),
+        ],
+    )
+    def test_where_they_stand(self, lines: list[str], expected: tuple[str, ...]) -> None:
+        assert plain_commands([task(*lines)]) == expected
+
+    def test_there_is_a_bound(self) -> None:
+        assert len(plain_commands(task(f"- **Must-run commands**: `make {n}`") for n in range(1000))) == 50
+
+    def test_a_task_file_that_cannot_be_read(
+        self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
+    ) -> None:
+        scoped(project)
+        plan.tasks({"1": "done", "2": "done"})
+        (plan.path / "task-2.md").unlink()
+        (plan.path / "task-2.md").symlink_to("/etc/passwd")
+        for number in "12":
+            plan.write(f"task-{number}-review-1.md", "# Review")
+        plan.state.write(phase="code-review", next_phase="all-code-review")
+        assert_blocked(run_hook())
+        assert len(fake_claude.calls) == 1
