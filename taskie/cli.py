@@ -240,3 +240,6 @@ def _add_own(commands: Commands) -> None:
         run="taskie.setup.doctor:main",
     )
     _add_json(doctor)
+    doctor.add_argument(
+        "--plugin", action="store_true", help="a session that has loaded the plugin asks, as /taskie:doctor does"
+    )

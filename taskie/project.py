@@ -97,6 +97,16 @@ def own_command() -> str:
     return quoted(os.path.join(plugin_root(), "bin", "taskie"))
 
 
+def typed(words: str, env: Mapping[str, str] | None = None) -> str:
+    """What a person or an agent types for a command of ours: whoever has the plugin alone has none of that name."""
+    folders = (os.environ if env is None else env).get("PATH", "").split(os.pathsep)
+    if any(os.access(os.path.join(each, "taskie"), os.X_OK) for each in folders if os.path.isabs(each)):
+        return f"`taskie {words}`"
+    program = os.path.join(plugin_root(), "bin", "taskie")
+    plain = program.replace("/", "").replace(".", "").replace("-", "").replace("_", "")
+    return f"`{program if plain.isalnum() and plain.isascii() else quoted(program)} {words}`"
+
+
 def marked(marker: str, places: list[str]) -> list[str]:
     """Those of these directories that hold the marker."""
     return [each for each in places if os.path.lexists(os.path.join(each, marker))]

@@ -32,10 +32,10 @@ class Finding:
     remedy: str | None = None
 
 
-def main(*, as_json: bool) -> int:
+def main(*, as_json: bool, plugin: bool) -> int:
     """Print the findings; 1 if the hook cannot work."""
     try:
-        facts = probes.look(project.here(), os.environ)
+        facts = probes.look(project.here(), os.environ, loaded=plugin)
     except OSError as error:
         raise CommandError(f"the temporary folder cannot be used ({error}). Set TMPDIR to another.") from None
     findings = list(judge(facts))
@@ -93,7 +93,7 @@ def _installation(facts: Facts) -> Iterator[Finding]:
         if source.problem:
             yield Finding("warning", "settings", source.problem, "correct it: the client ignores such a file")
     if plugin:
-        yield Finding("ok", "settings", f"the plugin {plugin[0]} is enabled in {plugin[1].path}")
+        yield Finding("ok", "settings", f"the plugin {plugin[0]} is enabled in {plugin[1]}")
     works = plugin or any(_unusable(handler) is None for _, handler in installed)
     for source, handler in installed:
         yield from _entry(source, handler, "warning" if works else "error")
@@ -137,13 +137,14 @@ def _scope(source: Source) -> str:
     return {"user": "--user", "codex": "--client codex"}.get(source.kind, "--project")
 
 
-def _plugin(facts: Facts) -> tuple[str, Source] | None:
+def _plugin(facts: Facts) -> tuple[str, str] | None:
+    """Its name, and what enables it."""
     enabled = None
     for source in facts.sources:
         switch = settings.enabled_plugin(source.settings)
         if switch:
-            enabled = (switch[0], source) if switch[1] else None
-    return enabled
+            enabled = (switch[0], source.path) if switch[1] else None
+    return enabled or (("taskie", "this session") if facts.loaded else None)
 
 
 def _disabled(facts: Facts) -> Iterator[Finding]:

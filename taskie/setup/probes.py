@@ -71,9 +71,10 @@ class Facts:
     config: config.Config
     is_root: bool
     env: Mapping[str, str]
+    loaded: bool = False  # as a plugin, by the session that asks: no settings file says so with `--plugin-dir`
 
 
-def look(cwd: str, env: Mapping[str, str]) -> Facts:
+def look(cwd: str, env: Mapping[str, str], *, loaded: bool = False) -> Facts:
     """The facts of this machine and this project."""
     root = paths.root(cwd)
     loaded = config.load(root, env)
@@ -88,6 +89,7 @@ def look(cwd: str, env: Mapping[str, str]) -> Facts:
         config=loaded,
         is_root=os.geteuid() == 0,
         env=env,
+        loaded=loaded,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -98,6 +99,82 @@ def test_our_own_bookkeeping_asks_nobody(
     denied = [denial["tool_input"]["command"] for denial in run.result["permission_denials"]]
     assert denied == (calls[2:] if allowed else calls)
     assert plan.state.read()["current_task"] == ("2" if allowed and name == "add-task" else "1")
+
+
+class TestWithThePluginAlone:
+    """What a person does to the loop: as our texts spell the call, in the default permission mode, asking nobody."""
+
+    @pytest.fixture
+    def client(self, claude_client: Client, copy: Path, version: tuple[int, ...]) -> Any:
+        if version < (2, 1):
+            pytest.skip("this client has no commands from skills")
+        client = claude_client(tools=None, env={"PATH": without_taskie(os.environ["PATH"])})
+        for words in (["marketplace", "add", str(copy)], ["install", "taskie@taskie"]):
+            done = client.command("plugin", *words)
+            assert done.exit_code == 0, done.stdout + done.stderr
+        return client
+
+    def ask(self, client: Any, copy: Path, name: str, words: str = "", call: str = "") -> Any:
+        """The agent carries out the call that the command's text has, and ends its turn."""
+        text = (copy / "skills" / name / "SKILL.md").read_text()
+        spelled = re.search(f'`("[^`]*/bin/taskie" {call or name}[^`]*)`', text)
+        assert spelled
+        command = spelled[1].replace("${CLAUDE_PLUGIN_ROOT}", str(copy)).replace(" N", f" {words}")
+        client.agent(tool("Bash", command=command), "That is all.", when=f"taskie:{name}</command-name>")
+        run = client.prompt(f"/taskie:{name} {words}".rstrip())
+        assert json.dumps(command)[1:-1] in told(run), "the model was not told this very call"
+        assert run.result["permission_denials"] == []
+        return run
+
+    def test_status(self, client: Any, copy: Path, plan: Plan) -> None:
+        plan.state.write(phase="complete", next_phase=None)
+        assert "test-plan" in self.ask(client, copy, "status").requests[-1].last
+
+    def test_status_without_a_plan(self, client: Any, copy: Path, project: Project) -> None:
+        assert "No plans here" in self.ask(client, copy, "status").requests[-1].last
+
+    def test_doctor(self, client: Any, copy: Path, project: Project) -> None:
+        said = self.ask(client, copy, "doctor").requests[-1].last
+        assert "the plugin taskie@taskie is enabled in" in said
+        assert "The hook can" in said, "also with an exit code of 1"
+
+    @pytest.mark.parametrize("state", ["{", None])
+    def test_doctor_and_status_with_a_spoiled_state(
+        self, state: str | None, client: Any, copy: Path, plan: Plan
+    ) -> None:
+        if state:
+            (plan.path / "state.json").write_text(state)
+        assert "state.json" in self.ask(client, copy, "status").requests[-1].last
+        assert "The hook can" in self.ask(client, copy, "doctor").requests[-1].last
+
+    def test_stop_is_not_caught_at_its_own_stop(self, client: Any, copy: Path, plan: Plan) -> None:
+        """A review is due. Nobody is asked for one: the script has no answer for a reviewer."""
+        before = plan.state.write()
+        run = self.ask(client, copy, "stop")
+        assert [stop.decision for stop in run.stops] == [None]
+        assert plan.state.read() == {**before, "next_phase": None}
+        assert "the review loop is left" in run.requests[-1].last
+
+    def test_stop_without_a_loop(self, client: Any, copy: Path, project: Project) -> None:
+        assert "no review loop to leave" in self.ask(client, copy, "stop").requests[-1].last
+
+    def test_stop_with_a_spoiled_state(self, client: Any, copy: Path, plan: Plan) -> None:
+        (plan.path / "state.json").write_text("{")
+        run = self.ask(client, copy, "stop")
+        assert "no loop to leave" in run.requests[-1].last
+        assert [stop.decision for stop in run.stops] == [None]
+
+    def test_limit(self, client: Any, copy: Path, plan: Plan) -> None:
+        plan.state.write(phase="complete", next_phase=None)
+        assert "at most 3 reviews" in self.ask(client, copy, "limit", "3").requests[-1].last
+        assert plan.state.read()["max_reviews"] == 3
+
+    def test_limit_without_a_plan(self, client: Any, copy: Path, project: Project) -> None:
+        assert "/taskie:new-plan begins one" in self.ask(client, copy, "limit", "3").requests[-1].last
+
+
+def without_taskie(path: str) -> str:
+    return os.pathsep.join(each for each in path.split(os.pathsep) if not (Path(each) / "taskie").exists())
 
 
 class Story:

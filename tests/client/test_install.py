@@ -183,6 +183,9 @@ def test_codex_knows_the_commands(scope: str, taskie: Taskie, codex_client: Clie
     assert "actions/new-plan.md" in told
     assert "what follows $taskie-new-plan in their message" in told
     assert "TASKIE_ROOT" not in told
+    client.agent("Understood.", when="the loop")
+    told = json.dumps(client.prompt("$taskie-stop the loop").requests[0].body)
+    assert r"/bin/taskie\" stop`" in told
     client.agent("Hello.", when="hello")
     unasked = json.dumps(client.prompt("hello").requests[0].body)
     assert "taskie-new-plan" not in unasked, "the person calls the commands, the model does not choose them"

@@ -87,6 +87,11 @@ class TestJudgement:
     def test_the_plugin_is_enough(self, kind: str) -> None:
         assert troubles(replace(GOOD, sources=[source(kind, enabledPlugins={"taskie@here": True})])) == []
 
+    def test_the_plugin_of_the_session_that_asks_is_enough(self) -> None:
+        facts = replace(GOOD, sources=[source()], loaded=True)
+        assert troubles(facts) == []
+        assert "the plugin taskie is enabled in this session" in [finding.text for finding in judge(facts)]
+
     def test_a_plugin_that_is_switched_off_later_is_not(self) -> None:
         on, off = {"taskie@here": True}, {"taskie@here": False}
         facts = replace(GOOD, sources=[source(enabledPlugins=on), source("project", enabledPlugins=off)])
