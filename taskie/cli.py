@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import taskie
-from taskie import engines
+from taskie import engines, project
 from taskie.errors import USAGE_ERROR, CommandError, Interrupted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             _flush()  # here, where it can still be answered
     except CommandError as error:
-        print(f"taskie: {error}", file=sys.stderr)
+        print(f"taskie: {project.typeable(str(error))}", file=sys.stderr)
         return error.code
     except BrokenPipeError:
         return 1
@@ -97,10 +97,17 @@ def _unusable(error: BaseException) -> str:
     return f"cannot be used ({type(error).__name__}: {error})"
 
 
+def _installation() -> str:
+    """From our own files, if they can be installed: no index is known to have us."""
+    root = project.plugin_root()
+    there = os.path.exists(os.path.join(root, "pyproject.toml"))
+    return f"pip install {project.quoted(root)}" if there else "pip install pytest-taskie, from its repository"
+
+
 def _foreign(name: str) -> Callable[[Sequence[str]], int]:
     entry = _plugged_in().get(name)
     if entry is None:
-        hint = "`taskie --help` lists all; some, such as `client`, need an installation: pip install pytest-taskie"
+        hint = f"`taskie --help` lists all; some, such as `client`, need an installation: {_installation()}"
         raise CommandError(f"there is no command {name!r}. {hint}", USAGE_ERROR)
     try:
         main: Callable[[Sequence[str]], int] = entry.load().main

@@ -40,8 +40,8 @@ def stop(*, plan: str | None) -> int:
     left = _write(path, {"next_phase": None})["next_phase"]
     print(f"{name}: the review loop is left. No review starts when the agent stops.")
     if isinstance(left, str) and left in PHASES:
-        words = f"state set next_phase={left} --plan {os.path.basename(path)}"
-        print(f"What was next: {left}. To take it up again: {project.typed(words)}")
+        again = f"`taskie state set next_phase={left} --plan {os.path.basename(path)}`"
+        print(project.typeable(f"What was next: {left}. To take it up again: {again}"))
     return 0
 
 
@@ -55,7 +55,7 @@ def limit(number: int | None, *, plan: str | None) -> int:
     except StoreError as error:
         raise CommandError(f"{_name(path)}: {error}. Nothing was changed.") from None
     if now is None:
-        raise CommandError(f"{_name(path)} has no {state.FILE}: {project.typed('next')} says what to do first.")
+        raise CommandError(f"{_name(path)} has no {state.FILE}: `taskie next` says what to do first.")
     if number is None:
         print(f"{_name(path)}: at most {shown(str(now.get('max_reviews')), 40)} reviews in a cycle{_had(now)}.")
         return 0
