@@ -224,14 +224,20 @@ def _add_own(commands: Commands) -> None:
             "add the hook to a client's settings, without the plugin",
             "Adds Taskie's hook to the settings of Claude Code or of Codex: for Stop and, in Claude Code, for "
             "PreToolUse, which Autopilot needs. Every other setting stays as it is, and the file as it was is kept "
-            "beside it. Running it again changes nothing. For Codex it also adds Taskie's commands.",
+            "beside it. Running it again changes nothing. For Codex it also adds Taskie's commands. With --project the "
+            "settings get a command that is the same on every machine, and silent for whoever has not run this there.",
         ),
-        ("uninstall", "remove it again", "Removes what `taskie install` has added, and nothing else."),
+        (
+            "uninstall",
+            "remove it again",
+            "Removes what `taskie install` has added, and nothing else. What a team shares stays without --project.",
+        ),
     ):
         parser = _add(commands, name, summary, description, run=f"taskie.setup.install:{name}")
         scope = parser.add_mutually_exclusive_group()
         for choice, help_ in (
-            ("project", "in the repository's root, or here outside of one (Claude Code's default)"),
+            ("local", "for you alone, in this project: .claude/settings.local.json (Claude Code's default)"),
+            ("project", "for all who work on this project: .claude/settings.json in the repository's root"),
             ("user", "in your own settings: holds in all your projects (Codex's default)"),
         ):
             scope.add_argument(f"--{choice}", dest="scope", action="store_const", const=choice, help=help_)
