@@ -6,6 +6,7 @@ Not on the hook's path. Knows which fields that changes, not what the hook then 
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from taskie import project
@@ -33,6 +34,7 @@ def stop(*, plan: str | None) -> int:
         now = state.load(path)
     except StoreError as error:
         print(f"{name}: {error}. No review runs with such a state, so there is no loop to leave.")
+        print(project.typeable(f"To have one again: {_repair(path)}"))
         return 0
     if now is None or now.get("next_phase") is None:
         print(f"{name} is in no review loop: nothing is to follow.")
@@ -40,7 +42,7 @@ def stop(*, plan: str | None) -> int:
     left = _write(path, {"next_phase": None})["next_phase"]
     print(f"{name}: the review loop is left. No review starts when the agent stops.")
     if isinstance(left, str) and left in PHASES:
-        again = f"`taskie state set next_phase={left} --plan {os.path.basename(path)}`"
+        again = f"`taskie state set next_phase={left} --plan {shlex.quote(os.path.basename(path))}`"
         print(project.typeable(f"What was next: {left}. To take it up again: {again}"))
     return 0
 
@@ -53,7 +55,7 @@ def limit(number: int | None, *, plan: str | None) -> int:
     try:
         now = state.load(path)
     except StoreError as error:
-        raise CommandError(f"{_name(path)}: {error}. Nothing was changed.") from None
+        raise CommandError(f"{_name(path)}: {error}. Nothing was changed; {_repair(path)} rebuilds it.") from None
     if now is None:
         raise CommandError(f"{_name(path)} has no {state.FILE}: `taskie next` says what to do first.")
     if number is None:
@@ -92,6 +94,10 @@ def _write(path: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     except StoreError as error:
         raise CommandError(f"{_name(path)}: {error}. Nothing was changed.") from None
     return before
+
+
+def _repair(path: str) -> str:
+    return f"`taskie state repair --plan {shlex.quote(os.path.basename(path))}`"
 
 
 def _name(path: str) -> str:

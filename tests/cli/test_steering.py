@@ -79,6 +79,8 @@ class TestStop:
         assert "there is no loop to leave" in done.out
         assert "state.json: invalid JSON" in done.out
         assert file.read_bytes() == text.encode("latin-1")
+        assert taskie(*shlex.split(done.out.split("`")[1])[1:]).code == 0
+        assert plan.state.read()["next_phase"].endswith("-review")
 
     @pytest.mark.parametrize("state", [None, {"phase": "complete", "next_phase": None}])
     def test_nothing_to_leave(self, state: dict[str, object] | None, taskie: Taskie, plan: Plan) -> None:
@@ -153,6 +155,8 @@ class TestLimit:
         assert (done.code, done.out) == (1, "")
         assert "state.json: invalid JSON" in done.err
         assert (plan.path / "state.json").read_text() == "{"
+        assert taskie(*shlex.split(done.err.split("`")[1])[1:]).code == 0
+        assert taskie("limit", "4").code == 0
 
 
 @pytest.mark.parametrize("words", [["stop"], ["limit", "3"]])
