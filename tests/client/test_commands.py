@@ -101,6 +101,33 @@ def test_our_own_bookkeeping_asks_nobody(
     assert plan.state.read()["current_task"] == ("2" if allowed and name == "add-task" else "1")
 
 
+def test_the_readmes_way_in_and_out(claude_client: Client, copy: Path, plan: Plan) -> None:
+    """Its lines as they stand, in a clone; `git pull` there is an update, since the plugin runs from it."""
+    page = (ROOT / "README.md").read_text()
+    block_in, block_out = re.findall(r"^```console\n((?:claude plugin .*\n)+)^```$", page, re.MULTILINE)
+    client = claude_client(tools=None)
+
+    def run(block: str) -> None:
+        for line in block.splitlines():
+            done = client.command(*line.split()[1:], cwd=copy)
+            assert done.exit_code == 0, done.stdout + done.stderr
+
+    def status(name: str) -> Any:
+        client.agent("Understood.", when=name)
+        return client.prompt(f"/taskie:status {name}")
+
+    run(block_in)
+    assert "line by line as it is" in told(status("first"))
+    skill = copy / "skills" / "status" / "SKILL.md"
+    skill.write_text(skill.read_text().replace("line by line as it is", "in the words of a newer version"))
+    run_again = status("second")
+    assert "in the words of a newer version" in told(run_again)
+    assert len(run_again.stops) == 1
+    run(block_out)
+    client.agent("Understood.", when="third")
+    assert not client.prompt("third").stops
+
+
 class TestWithThePluginAlone:
     """What a person does to the loop: as our texts spell the call, in the default permission mode, asking nobody."""
 
