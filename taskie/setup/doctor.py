@@ -111,7 +111,8 @@ def _installation(facts: Facts) -> Iterator[Finding]:
     run = {handler["command"] for _, handler in claude if _unusable(handler, facts) is None}
     if len(run) + bool(plugin) > 1:
         text = f"the hook runs {len(run) + bool(plugin)} times at every stop"
-        yield Finding("warning", "settings", text, "keep one: `taskie uninstall` or `claude plugin uninstall taskie`")
+        remedy = "keep one: `taskie uninstall`, `taskie uninstall --user` or `claude plugin uninstall taskie`"
+        yield Finding("warning", "settings", text, remedy)
     if not plugin and not installed:
         text = "the hook is installed nowhere: neither in your settings nor in this project's, nor as a plugin"
         remedy = "`taskie install`, or the plugin (a `claude --plugin-dir` is not visible here)"

@@ -66,16 +66,18 @@ def install(client: str, scope: str | None, *, force: bool) -> int:
         return 0
     started = f"It runs in every session of `claude` that is started in {_name(_root())} itself"
     if scope == "project":
-        _share(path, groups, plugin)
+        _share(path, groups, f"the plugin {shown(plugin[0])}" if plugin else _own_settings())
         _say(f"{started}, not below it.")
     elif scope == "local" and settings.LINK in _scripts(_team()):
         _join()
         _say(f"{started}, not below it.")
+    elif scope == "local":
+        _put(path, groups)
+        _keep_local(path)
+        _say(f"{started}, below it only in newer clients.")
     else:
         _put(path, groups)
-        if scope == "local":
-            _keep_local(path)
-            _say(f"{started}, below it only in newer clients.")
+        _remove_link()  # it would run there twice
     return 0
 
 
@@ -103,24 +105,25 @@ def uninstall(client: str, scope: str | None) -> int:
     return 0
 
 
-def _share(path: str, groups: settings.Groups, plugin: tuple[str, str] | None) -> None:
-    """Into the team's settings, in the form that fits every machine; for this person by a link, or by the plugin."""
-    if not plugin:
+def _share(path: str, groups: settings.Groups, provider: str | None) -> None:
+    """Into the team's settings, in the form that fits every machine; for this person by a link, unless they have it."""
+    if not provider:
         _make_link()
     _put(path, {event: _portable(event, group) for event, group in groups.items()})
     _take_out(_file("claude", "local"))
     _say("Share it as you share that file: it is silent for whoever has not typed `taskie install` there.")
-    if plugin:
-        _say(f"For you the plugin {shown(plugin[0])} provides the hook.")
+    if provider:
+        _say(f"For you {provider} provides the hook.")
 
 
 def _join() -> None:
     """The team's settings have the hook: a link of one's own is all that it needs here."""
-    made = _make_link()
+    provider = _own_settings()
+    made = not provider and _make_link()
     _take_out(_file("claude", "local"))
-    team = _name(_team() or "")
-    how = f"from now on it runs for you too, by {_name(paths.link(os.environ))}" if made else "nothing was changed"
-    _say(f"Taskie's hook is already installed in {team}, which is your team's; {how}.")
+    how = f"for you {provider} provides it" if provider else "nothing was changed"
+    how = f"from now on it runs for you too, by {_name(paths.link(os.environ))}" if made else how
+    _say(f"Taskie's hook is already installed in {_name(_team() or '')}, which is your team's; {how}.")
 
 
 def _keep_local(path: str) -> None:
@@ -235,6 +238,12 @@ def _scripts(path: str | None) -> list[str]:
         settings.script_of(each, event) for event in settings.SWITCHES for each in settings.handlers(loaded, event)
     ]
     return [script for script in found if script]
+
+
+def _own_settings() -> str | None:
+    """The user's own settings, if they have the hook for all projects."""
+    user = _file("claude", "user")
+    return _name(user) if _scripts(user) and _team() else None
 
 
 def _scope(client: str, scope: str | None) -> str:

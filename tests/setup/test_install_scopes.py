@@ -153,6 +153,22 @@ class TestATeams:
         assert len(commands(team)) == 2
         assert not link.exists()
 
+    def test_nor_somebody_who_has_it_in_all_projects(
+        self, taskie: Taskie, team: Path, link: Path, project: Project
+    ) -> None:
+        user = project.home / ".claude" / "settings.json"
+        taskie("install", "--user")
+        assert f"For you {user} provides the hook." in taskie("install", "--project").out
+        assert f"for you {user} provides it" in taskie("install").out
+        assert not link.exists()
+
+    def test_who_wants_it_in_all_projects_later_has_no_link_any_more(
+        self, taskie: Taskie, team: Path, link: Path, project: Project
+    ) -> None:
+        taskie("install", "--project")
+        assert f"Removed {link}" in taskie("install", "--user").out
+        assert not link.is_symlink()
+
     def test_a_team_that_has_the_plugin(self, taskie: Taskie, team: Path) -> None:
         team.write_text('{"enabledPlugins": {"taskie@x": true}}')
         assert "Nothing to do" in taskie("install", "--project").out
