@@ -144,16 +144,16 @@ def _skill_of(row: Command) -> Callable[[Path], str]:
     ]
 
     def text(root: Path) -> str:
-        body = _attached(row, root) if row in COMMANDS else _own(row, root, "${CLAUDE_PLUGIN_ROOT}")
+        body = _attached(row, root) if row in COMMANDS else _own(row, root, "${CLAUDE_PLUGIN_ROOT}", " --plugin")
         return _document(head, body.replace("{steps}", _steps()))
 
     return text
 
 
-def _own(row: Command, root: Path, plugin: str) -> str:
-    """A body of the command's own, with our program as this client finds it."""
+def _own(row: Command, root: Path, place: str, as_plugin: str = "") -> str:
+    """A body of the command's own, with our program as this client finds it; only one of them loads us as a plugin."""
     body = (root / "tools" / "bodies" / f"{row.name}.md").read_text(encoding="utf-8")
-    return body.replace("{taskie}", f'"{plugin}/bin/taskie"')
+    return body.replace("{taskie}", f'"{place}/bin/taskie"').replace("{as_plugin}", as_plugin)
 
 
 def _steps() -> str:

@@ -74,6 +74,7 @@ def test_a_command_about_the_loop_itself(name: str) -> None:
     for text, root in ((skill, "CLAUDE_PLUGIN_ROOT"), (prompt, "TASKIE_ROOT")):
         assert f'`"${{{root}}}/bin/taskie" {name}' in text
         assert "$ARGUMENTS" in text
+    assert ("--plugin" in skill, "--plugin" in prompt) == (name == "doctor", False), "Codex does not load us as one"
 
 
 def test_autopilot_knows_every_step() -> None:
