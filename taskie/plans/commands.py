@@ -200,7 +200,6 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
     newest = files.newest_plan(plans) if plans else None
     rows.sort(key=lambda row: (row["plan"] != newest, row["plan"]))
     nothing = f"No plans here ({MARKER} is not in this directory, nor above it up to the repository's root)."
-    nothing += " /taskie:new-plan begins one."
     return Status({"root": root, "plans": rows}, [_table(rows) if rows else nothing])
 
 

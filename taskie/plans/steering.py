@@ -1,4 +1,4 @@
-"""`taskie stop` and `taskie limit`: what a person does to a plan's review loop, told in a line or two.
+"""`taskie stop` and `taskie limit`, and what else a person can do to a plan's review loop, told in a line or two.
 
 Not on the hook's path. Knows which fields that changes, not what the hook then does.
 """
@@ -10,6 +10,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from taskie import project
+from taskie.engine import Status
 from taskie.errors import CommandError
 from taskie.plans import MARKER, commands, files, state
 from taskie.plans.phases import PHASES
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 
 NO_PLAN = "There is no plan here"
 BEGIN = "/taskie:new-plan begins one"
+
+
+def advised(status: Status) -> Status:
+    """The status with what to do where there is no plan, and where a plan's state cannot be used."""
+    rows = status.data["plans"]
+    spoiled = [row["plan"] for row in rows if row["problem"]][:1]  # the others are repaired alike
+    more = [f"{_repair(name)} rebuilds a state that cannot be used." for name in spoiled] if rows else [f"{BEGIN}."]
+    return Status(status.data, [*status.text, *more])
 
 
 def stop(*, plan: str | None) -> int:

@@ -159,6 +159,26 @@ class TestLimit:
         assert taskie("limit", "4").code == 0
 
 
+class TestStatusSaysWhatToDo:
+    def test_without_a_plan(self, taskie: Taskie) -> None:
+        assert taskie("status").out.splitlines()[-1] == "/taskie:new-plan begins one."
+
+    @pytest.mark.parametrize("text", ["{", None, '{"max_reviews": "many"}'])
+    def test_where_a_state_cannot_be_used(self, text: str | None, taskie: Taskie, plan: Plan) -> None:
+        if text:
+            (plan.path / "state.json").write_text(text)
+        said = taskie("status").out
+        assert "state repair --plan test-plan`" in said
+        assert taskie(*shlex.split(said.split("`")[1])[1:]).code == 0
+        assert "`" not in taskie("status").out
+
+    def test_a_plan_that_is_well_needs_nothing(self, taskie: Taskie, plan: Plan) -> None:
+        plan.state.write()
+        said = taskie("status").out
+        assert "new-plan begins" not in said
+        assert "repair" not in said
+
+
 @pytest.mark.parametrize("words", [["stop"], ["limit", "3"]])
 def test_a_reviewer_may_not(words: list[str], taskie: Taskie, plan: Plan, project: Project) -> None:
     before = plan.state.write()
