@@ -57,7 +57,8 @@ while [ -L "$self" ]; do
 done
 case $self in */*) ;; *) self=./$self ;; esac
 
-# A version manager's shim costs ten times the interpreter, and macOS has a stub that opens a dialog.
+# A version manager's shim costs ten times the interpreter. On macOS /usr/bin/python3 is a stub, which opens a dialog
+# where Apple's developer tools are missing; where they are not, theirs is the interpreter behind it.
 python=$TASKIE_PYTHON
 shim=
 if [ -z "$python" ]; then
@@ -74,6 +75,11 @@ if [ -z "$python" ]; then
     set +f
     unset IFS
     python=${python:-$shim}
+    if [ -z "$python" ] && [ -x /usr/bin/xcode-select ]; then
+        tools=/Library/Developer/CommandLineTools
+        [ -x $tools/usr/bin/python3 ] || tools=$(/usr/bin/xcode-select -p 2>/dev/null)
+        case $tools in /?*) python=$tools/usr/bin/python3 ;; esac
+    fi
 fi
 
 if [ -x "$python" ] && [ ! -d "$python" ]; then

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import taskie
-from taskie import engines
+from taskie import engines, project
 from taskie.errors import USAGE_ERROR, CommandError, Interrupted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             _flush()  # here, where it can still be answered
     except CommandError as error:
-        print(f"taskie: {error}", file=sys.stderr)
+        print(f"taskie: {project.typeable(str(error))}", file=sys.stderr)
         return error.code
     except BrokenPipeError:
         return 1
@@ -97,10 +97,17 @@ def _unusable(error: BaseException) -> str:
     return f"cannot be used ({type(error).__name__}: {error})"
 
 
+def _installation() -> str:
+    """From our own files, if they can be installed: no index is known to have us."""
+    root = project.plugin_root()
+    there = os.path.exists(os.path.join(root, "pyproject.toml"))
+    return f"pip install {project.quoted(root)}" if there else "pip install pytest-taskie, from its repository"
+
+
 def _foreign(name: str) -> Callable[[Sequence[str]], int]:
     entry = _plugged_in().get(name)
     if entry is None:
-        hint = "`taskie --help` lists all; some, such as `client`, need an installation: pip install pytest-taskie"
+        hint = f"`taskie --help` lists all; some, such as `client`, need an installation: {_installation()}"
         raise CommandError(f"there is no command {name!r}. {hint}", USAGE_ERROR)
     try:
         main: Callable[[Sequence[str]], int] = entry.load().main
@@ -217,14 +224,20 @@ def _add_own(commands: Commands) -> None:
             "add the hook to a client's settings, without the plugin",
             "Adds Taskie's hook to the settings of Claude Code or of Codex: for Stop and, in Claude Code, for "
             "PreToolUse, which Autopilot needs. Every other setting stays as it is, and the file as it was is kept "
-            "beside it. Running it again changes nothing. For Codex it also adds Taskie's commands.",
+            "beside it. Running it again changes nothing. For Codex it also adds Taskie's commands. With --project the "
+            "settings get a command that is the same on every machine, and silent for whoever has not run this there.",
         ),
-        ("uninstall", "remove it again", "Removes what `taskie install` has added, and nothing else."),
+        (
+            "uninstall",
+            "remove it again",
+            "Removes what `taskie install` has added, and nothing else. What a team shares stays without --project.",
+        ),
     ):
         parser = _add(commands, name, summary, description, run=f"taskie.setup.install:{name}")
         scope = parser.add_mutually_exclusive_group()
         for choice, help_ in (
-            ("project", "in the repository's root, or here outside of one (Claude Code's default)"),
+            ("local", "for you alone, in this project: .claude/settings.local.json (Claude Code's default)"),
+            ("project", "for all who work on this project: .claude/settings.json in the repository's root"),
             ("user", "in your own settings: holds in all your projects (Codex's default)"),
         ):
             scope.add_argument(f"--{choice}", dest="scope", action="store_const", const=choice, help=help_)
@@ -240,3 +253,6 @@ def _add_own(commands: Commands) -> None:
         run="taskie.setup.doctor:main",
     )
     _add_json(doctor)
+    doctor.add_argument(
+        "--plugin", action="store_true", help="a session that has loaded the plugin asks, as /taskie:doctor does"
+    )

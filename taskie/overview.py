@@ -66,4 +66,8 @@ def _status(name: str, cwd: str) -> Status:
 
 def _lines(text: Sequence[str | Table]) -> list[str]:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return [line for item in text for line in (tables.lines(item, width) if isinstance(item, Table) else [item])]
+    return [
+        line
+        for item in text
+        for line in (tables.lines(item, width) if isinstance(item, Table) else [project.typeable(item)])
+    ]

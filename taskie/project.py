@@ -102,6 +102,19 @@ def own_command() -> str:
     return quoted(os.path.join(plugin_root(), "bin", "taskie"))
 
 
+def typeable(text: str, env: Mapping[str, str] | None = None) -> str:
+    """A message with our commands (`taskie …`, in backticks) as they can be typed where it is read.
+
+    Whoever has the plugin alone has no program of that name on PATH.
+    """
+    folders = (os.environ if env is None else env).get("PATH", "").split(os.pathsep)
+    if any(os.access(os.path.join(each, "taskie"), os.X_OK) for each in folders if os.path.isabs(each)):
+        return text
+    program = os.path.join(plugin_root(), "bin", "taskie")
+    plain = program.translate(dict.fromkeys(map(ord, "/.-_")))
+    return text.replace("`taskie ", f"`{program if plain.isascii() and plain.isalnum() else quoted(program)} ")
+
+
 def marked(marker: str, places: list[str]) -> list[str]:
     """Those of these directories that hold the marker."""
     return [each for each in places if os.path.lexists(os.path.join(each, marker))]

@@ -1,7 +1,7 @@
 """The table of slash commands, and the two texts made of each row: a skill for Claude Code, a prompt for Codex.
 
-What a command does is not here: it is in `actions/NAME.md`, or in `tools/bodies/NAME.md` for a command of another
-engine, which exists in Claude Code only.
+What a command does is not here: it is in `actions/NAME.md`, or in `tools/bodies/NAME.md` where the command line does
+the work. Commands of the other engines exist in Claude Code only.
 """
 
 from __future__ import annotations
@@ -81,7 +81,14 @@ COMMANDS = (
     Command("post-code-review", "Address what a review of one task's code found", "[TASK]"),
     Command("post-all-code-review", "Address what a review of all tasks' code found", "[PLAN]"),
 )
-# Commands of the other engines, with a body of their own.
+# What a person does to the loop, and to Taskie itself, without leaving the client.
+STEERING = (
+    Command("status", "Show where every plan and every other loop of this project stands", unasked=("status",)),
+    Command("doctor", "Check whether the hook can work here, and say what to do if not", unasked=("doctor",)),
+    Command("stop", "Leave the review loop, so that no review starts by itself any more", "[PLAN]", unasked=("stop",)),
+    Command("limit", "Say or set how many reviews each cycle of the plan may have", "[N] [PLAN]", unasked=("limit",)),
+)
+# Commands of the other engines.
 ENGINES = (
     Command(
         "autopilot",
@@ -121,8 +128,8 @@ ENGINES = (
 
 def files() -> list[tuple[str, Callable[[Path], str]]]:
     """Every file of a command, and what makes its text, given the repository's root."""
-    skills = [(f"skills/{row.name}/SKILL.md", _skill_of(row)) for row in (*COMMANDS, *ENGINES)]
-    prompts = [(f"codex/prompts/taskie-{row.name}.md", _prompt_of(row)) for row in COMMANDS]
+    skills = [(f"skills/{row.name}/SKILL.md", _skill_of(row)) for row in (*COMMANDS, *STEERING, *ENGINES)]
+    prompts = [(f"codex/prompts/taskie-{row.name}.md", _prompt_of(row)) for row in (*COMMANDS, *STEERING)]
     return [*skills, *prompts]
 
 
@@ -137,11 +144,16 @@ def _skill_of(row: Command) -> Callable[[Path], str]:
     ]
 
     def text(root: Path) -> str:
-        own = root / "tools" / "bodies" / f"{row.name}.md"
-        body = own.read_text(encoding="utf-8") if row in ENGINES else _attached(row, root)
+        body = _attached(row, root) if row in COMMANDS else _own(row, root, "${CLAUDE_PLUGIN_ROOT}", " --plugin")
         return _document(head, body.replace("{steps}", _steps()))
 
     return text
+
+
+def _own(row: Command, root: Path, place: str, as_plugin: str = "") -> str:
+    """A body of the command's own, with our program as this client finds it; only one of them loads us as a plugin."""
+    body = (root / "tools" / "bodies" / f"{row.name}.md").read_text(encoding="utf-8")
+    return body.replace("{taskie}", f'"{place}/bin/taskie"').replace("{as_plugin}", as_plugin)
 
 
 def _steps() -> str:
@@ -184,7 +196,7 @@ The user's own words: $ARGUMENTS
 {state}
 it is in `${{TASKIE_ROOT}}`.
 """
-    return lambda root: _document(head, body)
+    return lambda root: _document(head, body if row in COMMANDS else _own(row, root, "${TASKIE_ROOT}"))
 
 
 def _document(head: list[str], body: str) -> str:

@@ -74,7 +74,7 @@ def init(spec_id: str, spec_path: str, *, force: bool) -> int:
         states.write(root, states.new(spec_id, spec_path, timestamp()))
     if not os.path.isfile(os.path.join(root, spec_path)):
         warn(f"there is no {shown(spec_path)} in {root} yet: without it nothing is verified and no log is kept in it")
-    print(f"{states.path_of(root)} is ready. Next: `taskie autopilot plan` sets the tasks.")
+    print(project.typeable(f"{states.path_of(root)} is ready. Next: `taskie autopilot plan` sets the tasks."))
     return 0
 
 
@@ -244,7 +244,7 @@ def test(command: Sequence[str], timeout: float, *, as_json: bool) -> int:
     from taskie.autopilot import testing
 
     if not command:
-        raise CommandError("say what to run: taskie autopilot test -- pytest -q", 2)
+        raise CommandError("say what to run: `taskie autopilot test -- pytest -q`", 2)
     root = state_root()
     tested = testing.run(command, cwd=here(), root=root, env=os.environ, seconds=timeout)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from taskie.autopilot import state as states
 from taskie.autopilot import texts
 from taskie.autopilot.table import END, HALTS
-from taskie.project import own_command, working_tree
+from taskie.project import own_command, typeable, working_tree
 from taskie.protocol import APPROVE, Decision, shown
 from taskie.store import StoreError
 
@@ -57,7 +57,7 @@ def _over(state: State) -> str:
     if state["step"] == END:
         warnings = len(state["loop"]["warnings"])
         noted = f", with {warnings} warning{'s' if warnings > 1 else ''}" if warnings else ""
-        return f"every task is done{noted}; what follows is phase_3, see `taskie autopilot status`"
-    go_on = '`taskie autopilot advance \'{"step": "resume"}\'`'
+        return typeable(f"every task is done{noted}; what follows is phase_3, see `taskie autopilot status`")
+    go_on = typeable('`taskie autopilot advance \'{"step": "resume"}\'`')
     loop = state["loop"]
     return f"{task_label(state)} needs a decision ({loop['to']}): {loop['why']}. Once it is made: {go_on}"

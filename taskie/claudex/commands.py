@@ -58,7 +58,7 @@ def start_plan(topic: list[str], topic_file: str | None, rounds: int) -> int:
     """Begin a plan's loop, unless a loop is active here."""
     text = read_topic(topic, topic_file)
     if not text.strip():
-        raise CommandError("say what the plan is for: taskie claudex start plan TOPIC", USAGE_ERROR)
+        raise CommandError("say what the plan is for: `taskie claudex start plan TOPIC`", USAGE_ERROR)
     return _start(state.PLAN, text, rounds)
 
 

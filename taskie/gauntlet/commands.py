@@ -109,7 +109,7 @@ def _summary(result: RunResult) -> None:
     if result.console_log_path:
         print(f"Log: {result.console_log_path}")
     if result.status == "retry_limit_exceeded":
-        print("`taskie gauntlet clean` starts over.")
+        print(project.typeable("`taskie gauntlet clean` starts over."))
 
 
 def clean() -> int:

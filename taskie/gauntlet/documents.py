@@ -69,8 +69,8 @@ def yaml_module() -> Any:
         except ImportError:
             pass
     raise Unable(
-        f"PyYAML is not installed for {sys.executable}. Install it there with `pip install PyYAML`, or install "
-        "`pytest-taskie[gauntlet]` and set TASKIE_PYTHON to that interpreter"
+        f"PyYAML is not installed for {sys.executable}. Install it there with `pip install PyYAML`, or set "
+        "TASKIE_PYTHON to an interpreter that has it"
     )
 
 

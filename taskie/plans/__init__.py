@@ -35,8 +35,9 @@ def on_event(event: Event, turn: Turn, context: Context) -> Decision:
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:
     from taskie.plans.commands import status
+    from taskie.plans.steering import advised
 
-    return status(cwd, env)
+    return advised(status(cwd, env))
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

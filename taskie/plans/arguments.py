@@ -1,4 +1,4 @@
-"""The words of `taskie next` and `taskie state`: what may be said, and which function does it."""
+"""The words of `taskie next`, `stop`, `limit` and `state`: what may be said, and which function does it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,22 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     next_.add_argument("--json", dest="as_json", action="store_true", help="for programs: a JSON object")
     next_.set_defaults(run="taskie.plans.next_command:run")
+
+    stop = commands.add_parser(
+        "stop",
+        help="leave the review loop of a plan",
+        description="Leaves the review loop: no review starts when the agent stops. The plan and its reviews stay, and "
+        "what was next is named, with the command that takes it up again.",
+    )
+    stop.set_defaults(run="taskie.plans.steering:stop")
+    limit = commands.add_parser(
+        "limit",
+        help="how many reviews each cycle of a plan may have",
+        description="Sets how many reviews each cycle of the plan may have; 0 passes over every cycle without one. "
+        "Without a number it says what holds. review.max_reviews in the configuration is for new plans.",
+    )
+    limit.add_argument("number", nargs="?", type=_count, metavar="N", help="a whole number, 0 or more")
+    limit.set_defaults(run="taskie.plans.steering:limit")
 
     description = "Reads or changes a plan's state.json."
     state = commands.add_parser("state", help="read or change a plan's state.json", description=description)
@@ -60,5 +76,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "beside the new one. A state that can be used is left alone.",
     )
     repair.set_defaults(run="taskie.plans.commands:state_repair")
-    for parser in (next_, get, set_, begin, repair):
+    for parser in (next_, stop, limit, get, set_, begin, repair):
         parser.add_argument("--plan", metavar="ID", help="which plan (default: the one that was modified last)")
+
+
+def _count(text: str) -> int:
+    number = int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
+    return number

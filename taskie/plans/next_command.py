@@ -101,4 +101,4 @@ def _print(step: routing.NextStep, plan: str | None, as_json: bool) -> None:
     about = f"Plan {shown(plan)}: " if plan else ""
     for_task = f" for task {step.task}" if step.task else ""
     lead = _LEADS.get(step.action) or f"Carry out {step.action}{for_task}, as {file} says"
-    print(f"{about}{lead}. {step.why}")
+    print(project.typeable(f"{about}{lead}. {step.why}"))

@@ -6,19 +6,24 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from taskie import project
 from taskie.errors import CommandError
 from taskie.protocol import BUDGET, MARGIN, shown
-from taskie.setup import probes, settings
+from taskie.setup import paths, probes, settings
 from taskie.setup.probes import Facts, Source
 
 Level = Literal["ok", "warning", "error"]
 DEFAULT_TIMEOUT = 600  # the client's, for a hook that names none
 TOO_OLD = (1, 0, 120)  # the newest that is known to refuse --json-schema
 NEW_ENOUGH = (2, 0, 60)  # the oldest that is known to take it
+LOCAL_FROM_BELOW = (
+    2,
+    1,
+    325,
+)  # the oldest that is known to read a repository's settings.local.json from below its root
 _COLOURS: dict[Level, str] = {"ok": "\033[32m", "warning": "\033[33m", "error": "\033[31m"}
 
 
@@ -32,13 +37,13 @@ class Finding:
     remedy: str | None = None
 
 
-def main(*, as_json: bool) -> int:
+def main(*, as_json: bool, plugin: bool) -> int:
     """Print the findings; 1 if the hook cannot work."""
     try:
-        facts = probes.look(project.here(), os.environ)
+        facts = probes.look(project.here(), os.environ, loaded=plugin)
     except OSError as error:
         raise CommandError(f"the temporary folder cannot be used ({error}). Set TMPDIR to another.") from None
-    findings = list(judge(facts))
+    findings = [replace(each, remedy=project.typeable(each.remedy or "") or None) for each in judge(facts)]
     failed = [finding for finding in findings if finding.level == "error"]
     if as_json:
         print(json.dumps({"ok": not failed, "findings": [asdict(finding) for finding in findings]}, indent=2))
@@ -93,39 +98,59 @@ def _installation(facts: Facts) -> Iterator[Finding]:
         if source.problem:
             yield Finding("warning", "settings", source.problem, "correct it: the client ignores such a file")
     if plugin:
-        yield Finding("ok", "settings", f"the plugin {plugin[0]} is enabled in {plugin[1].path}")
-    works = plugin or any(_unusable(handler) is None for _, handler in installed)
+        yield Finding("ok", "settings", f"the plugin {plugin[0]} is enabled in {plugin[1]}")
+    works = plugin or any(_unusable(handler, facts) is None for _, handler in installed)
     for source, handler in installed:
-        yield from _entry(source, handler, "warning" if works else "error")
+        yield from _entry(source, handler, facts, "warning" if works else "error")
     for source in facts.sources:
         missing = [event for event in settings.SWITCHES if not settings.handlers(source.settings, event)]
         if missing and source.kind != "codex" and settings.handlers(source.settings):
             text = f"{source.path} has the hook for Stop, but not for {' or '.join(missing)}"
-            yield Finding("warning", "settings", text, f"taskie install {_scope(source)}")
-    scripts = {settings.script_of(handler) for _, handler in claude}
-    if len(scripts) + bool(plugin) > 1:
-        text = f"the hook runs {len(scripts) + bool(plugin)} times at every stop"
-        yield Finding("warning", "settings", text, "keep one: `taskie uninstall` or `claude plugin uninstall taskie`")
+            yield Finding("warning", "settings", text, f"`taskie install {_scope(source)}`")
+    # The client runs the same words once, whatever files they are in.
+    run = {handler["command"] for _, handler in claude if _unusable(handler, facts) is None}
+    if len(run) + bool(plugin) > 1:
+        text = f"the hook runs {len(run) + bool(plugin)} times at every stop"
+        remedy = "keep one: `taskie uninstall`, `taskie uninstall --user` or `claude plugin uninstall taskie`"
+        yield Finding("warning", "settings", text, remedy)
     if not plugin and not installed:
         text = "the hook is installed nowhere: neither in your settings nor in this project's, nor as a plugin"
-        remedy = "taskie install, or the plugin (a `claude --plugin-dir` is not visible here)"
+        remedy = "`taskie install`, or the plugin (a `claude --plugin-dir` is not visible here)"
         yield Finding("error", "settings", text, remedy)
-    elif claude and not plugin and facts.cwd != facts.root and not any(s.kind == "user" for s, _ in claude):
+    elif claude and not plugin and facts.cwd != facts.root and not any(_reaches(s, facts) for s, _ in claude):
         text = f"the client reads this project's settings only if it is started in {facts.root}, not below it"
         yield Finding("warning", "settings", text, f"start it in {facts.root}, or `taskie install --user`")
 
 
-def _unusable(handler: Any) -> str | None:
+def _reaches(source: Source, facts: Facts) -> bool:
+    """Whether the client reads these settings also where it is started below the project's root."""
+    return source.kind == "user" or (source.kind == "local" and _numbers(facts.client.version) >= LOCAL_FROM_BELOW)
+
+
+def _numbers(version: str | None) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")) if version else ()
+
+
+def _unusable(handler: Any, facts: Facts) -> str | None:
     script = settings.script_of(handler) or ""
+    if script == settings.LINK:
+        script = paths.link(facts.env)
     return None if script.startswith("$") else probes.runnable(script)
 
 
-def _entry(source: Source, handler: Any, level: Level) -> Iterator[Finding]:
+def _entry(source: Source, handler: Any, facts: Facts, level: Level) -> Iterator[Finding]:
     script = settings.script_of(handler)
-    problem = _unusable(handler)
-    if problem:
+    problem = _unusable(handler, facts)
+    if script == settings.LINK and problem:
+        text = f"{source.path} has the hook, but {paths.link(facts.env)}, by which it would run for you, {problem}"
+        silent = _plugin(facts) is not None  # whoever has the plugin wants it so
+        yield Finding("ok" if silent else level, "settings", text, None if silent else "`taskie install`")
+    elif problem:
         text = f"{source.path} names {script}, which {problem}"
-        yield Finding(level, "settings", text, f"taskie install {_scope(source)}")
+        yield Finding(level, "settings", text, f"`taskie install {_scope(source)}`")
+    elif source.kind == "project" and script != settings.LINK:
+        text = f"{source.path} names {script}: the clients of all others who share that file report an error"
+        yield Finding("warning", "settings", text, "`taskie install` moves it to your own, --project makes it fit all")
     elif source.kind == "codex":
         text = f"the hook is installed for Codex in {source.path}"
         yield Finding("ok", "settings", text, "Codex skips it until you have trusted it: /hooks in `codex`")
@@ -134,16 +159,17 @@ def _entry(source: Source, handler: Any, level: Level) -> Iterator[Finding]:
 
 
 def _scope(source: Source) -> str:
-    return {"user": "--user", "codex": "--client codex"}.get(source.kind, "--project")
+    return {"user": "--user", "codex": "--client codex", "project": "--project"}.get(source.kind, "--local")
 
 
-def _plugin(facts: Facts) -> tuple[str, Source] | None:
+def _plugin(facts: Facts) -> tuple[str, str] | None:
+    """Its name, and what enables it."""
     enabled = None
     for source in facts.sources:
         switch = settings.enabled_plugin(source.settings)
         if switch:
-            enabled = (switch[0], source) if switch[1] else None
-    return enabled
+            enabled = (switch[0], source.path) if switch[1] else None
+    return enabled or (("taskie", "this session") if facts.loaded else None)
 
 
 def _disabled(facts: Facts) -> Iterator[Finding]:
@@ -171,7 +197,7 @@ def _client(facts: Facts) -> Iterator[Finding]:
         yield Finding("ok", "client", f"{client.path} reviews; its version is not known")
     else:
         text = f"{client.path} is version {client.version}"
-        numbers = tuple(int(part) for part in client.version.split("."))
+        numbers = _numbers(client.version)
         if numbers <= TOO_OLD:
             text += ", which is too old to review: it does not know --json-schema"
             yield Finding("error", "client", text, "claude update")
@@ -202,7 +228,7 @@ def _timeouts(facts: Facts) -> Iterator[Finding]:
     for where, timeout in named:
         if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
             text = f"the hook's timeout in {where} is not a number: {shown(json.dumps(timeout))}"
-            yield Finding("warning", "timeout", text, "taskie install")
+            yield Finding("warning", "timeout", text, "`taskie install`")
         elif timeout < needed:
             text = f"the client ends the hook after {timeout:g} s ({where}), a review may take {review:g} s: it is lost"
             remedy = f"set review.timeout to {max(timeout - MARGIN, 1):g}, or the hook's timeout to {needed:g}"

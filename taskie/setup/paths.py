@@ -39,10 +39,15 @@ def codex_home(env: Mapping[str, str]) -> str:
     return env.get("CODEX_HOME") or os.path.join(home(env), ".codex")
 
 
+def link(env: Mapping[str, str]) -> str:
+    """Where a person's own link to our hook is, for settings that a team shares: see `settings.PORTABLE`."""
+    return os.path.join(env.get("XDG_CONFIG_HOME") or os.path.join(home(env), ".config"), "taskie", "hook")
+
+
 def settings_file(client: str, scope: str, cwd: str, env: Mapping[str, str]) -> str:
-    """The file that holds the client's hooks."""
+    """The file that holds the client's hooks: the user's, or the project's, which a team shares or keeps `local`."""
     if client == "codex":
         folder = codex_home(env) if scope == "user" else os.path.join(root(cwd), ".codex")
         return os.path.join(folder, "hooks.json")
     folder = claude_home(env) if scope == "user" else os.path.join(root(cwd), ".claude")
-    return os.path.join(folder, "settings.json")
+    return os.path.join(folder, "settings.local.json" if scope == "local" else "settings.json")

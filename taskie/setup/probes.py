@@ -71,12 +71,13 @@ class Facts:
     config: config.Config
     is_root: bool
     env: Mapping[str, str]
+    loaded: bool = False  # as a plugin, by the session that asks: no settings file says so with `--plugin-dir`
 
 
-def look(cwd: str, env: Mapping[str, str]) -> Facts:
+def look(cwd: str, env: Mapping[str, str], *, loaded: bool = False) -> Facts:
     """The facts of this machine and this project."""
     root = paths.root(cwd)
-    loaded = config.load(root, env)
+    configured = config.load(root, env)
     return Facts(
         python=f"{platform.python_version()} ({sys.executable})",
         cwd=os.path.realpath(cwd),
@@ -84,10 +85,11 @@ def look(cwd: str, env: Mapping[str, str]) -> Facts:
         sources=[_source(kind, path) for kind, path in _files(cwd, env)],
         hook=_hook(env),
         plugin_timeout=_plugin_timeout(),
-        client=_client(loaded.review_command, env),
-        config=loaded,
+        client=_client(configured.review_command, env),
+        config=configured,
         is_root=os.geteuid() == 0,
         env=env,
+        loaded=loaded,
     )
 
 
@@ -100,12 +102,11 @@ def runnable(path: str) -> str | None:
 
 def _files(cwd: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
     """In the client's order: what comes later wins."""
-    project = paths.settings_file("claude", "project", cwd, env)
-    user = paths.settings_file("claude", "user", cwd, env)
+    user, project, local = (paths.settings_file("claude", scope, cwd, env) for scope in ("user", "project", "local"))
     files = [("user", user)]
     if os.path.realpath(project) != os.path.realpath(user):
         files.append(("project", project))
-    files.append(("local", os.path.join(os.path.dirname(project), "settings.local.json")))
+    files.append(("local", local))
     files.append(("managed", paths.MANAGED))
     return files + [("codex", paths.settings_file("codex", scope, cwd, env)) for scope in ("user", "project")]
 

@@ -21,6 +21,9 @@ from taskie.store import edit_object
 SCRIPT = "/hooks/stop-hook.sh"
 SWITCHES = {event: engines.switch(event) for event in engines.events()}
 PLUGIN = "taskie@"
+# What a team's settings may hold: the same words on every machine, and silence on those without Taskie.
+LINK = "${XDG_CONFIG_HOME:-$HOME/.config}/taskie/hook"
+PORTABLE = f'hook="{LINK}"; [ -f "$hook" ] && [ -x "$hook" ] && exec "$hook" %s; exit 0'
 Groups = Mapping[str, Mapping[str, Any]]  # for each event the group that holds our one handler
 _BOM = "\ufeff"  # the client reads past it, so it may be there, and stays
 
@@ -42,6 +45,8 @@ def script_of(handler: object, event: str = "Stop") -> str | None:
     command = handler.get("command") if isinstance(handler, Mapping) else None
     if not isinstance(command, str):
         return None
+    if command == PORTABLE % SWITCHES[event]:
+        return LINK
     try:
         words = shlex.split(command)
     except ValueError:

@@ -156,8 +156,9 @@ class TestStatus:
         make_plan("c-broken").state.raw("{")
         (broken, first, none) = ("c-broken", "a-first", "b-none")
         assert cli.main(["status"]) == 0
-        lines = capsys.readouterr().out.splitlines()
+        *lines, advice = capsys.readouterr().out.splitlines()
         assert [line.split()[0] for line in lines] == ["PLAN", broken, first, none]
+        assert f"--plan {broken}`" in advice
         assert re.search(r"Implementation +post-code-review +code-review +3 +0/8 +0 +opus", lines[2])
         assert "no state.json" in lines[3]
         assert "invalid JSON" in lines[1]
@@ -240,7 +241,7 @@ class TestStatus:
         monkeypatch.setenv("COLUMNS", str(width))
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
         assert cli.main(["status"]) == 0
-        lines = capsys.readouterr().out.splitlines()
+        *lines, _advice = capsys.readouterr().out.splitlines()
         assert len(lines) == 3
         assert max(map(len, lines)) <= width
         assert "PHASE" in lines[0] or width < 60

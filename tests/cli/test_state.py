@@ -160,7 +160,7 @@ class TestSet:
         before = plan.state.write(phase=state[0], next_phase=state[1])
         assert taskie("state", "set", *words) == 1
         assert plan.state == before
-        assert "`taskie state set --force`" in capsys.readouterr().err, "`state begin` has no such option"
+        assert "taskie state set --force`" in capsys.readouterr().err, "`state begin` has no such option"
         assert taskie("state", "set", "--force", *words) == 0
         assert plan.state.read()["phase"] in PHASES
 

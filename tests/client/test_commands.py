@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -22,6 +23,7 @@ ROOT = Path(plugin_root())
 ACTIONS = sorted(path.stem for path in (ROOT / "actions").glob("*.md"))
 PARTS = ("hooks", "taskie", "actions", "skills", "personas", "bin", ".claude-plugin", "ground-rules.md")
 Client = Callable[..., Any]
+Ask = Callable[..., str]
 ASKS = {
     "plan-review": "plan review action",
     "tasks-review": "tasks review action",
@@ -98,6 +100,114 @@ def test_our_own_bookkeeping_asks_nobody(
     denied = [denial["tool_input"]["command"] for denial in run.result["permission_denials"]]
     assert denied == (calls[2:] if allowed else calls)
     assert plan.state.read()["current_task"] == ("2" if allowed and name == "add-task" else "1")
+
+
+def test_the_readmes_way_in_and_out(claude_client: Client, copy: Path, plan: Plan) -> None:
+    """Its lines as they stand, in a clone; `git pull` there is an update, since the plugin runs from it."""
+    page = (ROOT / "README.md").read_text()
+    block_in, block_out = re.findall(r"^```console\n((?:claude plugin .*\n)+)^```$", page, re.MULTILINE)
+    client = claude_client(tools=None)
+
+    def run(block: str) -> None:
+        for line in block.splitlines():
+            done = client.command(*line.split()[1:], cwd=copy)
+            assert done.exit_code == 0, done.stdout + done.stderr
+
+    def status(name: str) -> Any:
+        client.agent("Understood.", when=name)
+        return client.prompt(f"/taskie:status {name}")
+
+    run(block_in)
+    assert "line by line as it is" in told(status("first"))
+    skill = copy / "skills" / "status" / "SKILL.md"
+    skill.write_text(skill.read_text().replace("line by line as it is", "in the words of a newer version"))
+    run_again = status("second")
+    assert "in the words of a newer version" in told(run_again)
+    assert len(run_again.stops) == 1
+    run(block_out)
+    client.agent("Understood.", when="third")
+    assert not client.prompt("third").stops
+
+
+class TestWithThePluginAlone:
+    """What a person does to the loop: as our texts spell the call, in the default permission mode, asking nobody."""
+
+    @pytest.fixture
+    def client(self, claude_client: Client, copy: Path, version: tuple[int, ...]) -> Any:
+        if version < (2, 1):
+            pytest.skip("this client has no commands from skills")
+        client = claude_client(tools=None, env={"PATH": without_taskie(os.environ["PATH"])})
+        for words in (["marketplace", "add", str(copy)], ["install", "taskie@taskie"]):
+            done = client.command("plugin", *words)
+            assert done.exit_code == 0, done.stdout + done.stderr
+        return client
+
+    @pytest.fixture
+    def root(self, client: Any) -> str:
+        """The plugin's place as this client spells it; one of them ends it with a slash of its own."""
+        client.agent("Understood.", when="where are you")
+        asked = json.dumps(client.prompt("/taskie:status where are you").requests[0].body)
+        (found,) = re.findall(r'`\\"([^`"]*)/bin/taskie\\" status', asked)
+        return str(found)
+
+    @pytest.fixture
+    def ask(self, client: Any, copy: Path, root: str) -> Callable[..., str]:
+        """The agent carries out the call that the command's text has, and ends its turn: what the call answers."""
+
+        def ask(name: str, words: str = "") -> str:
+            text = (copy / "skills" / name / "SKILL.md").read_text()
+            spelled = re.search(f'`("[^`]*/bin/taskie" {name}[^`]*)`', text)
+            assert spelled
+            command = spelled[1].replace("${CLAUDE_PLUGIN_ROOT}", root)
+            call = tool("Bash", command=command.replace(" N", f" {words}"))
+            client.agent(
+                call, "That is all.", when=re.compile(f"taskie:{name}</command-name>(?!.*where are you)", re.S)
+            )
+            run = client.prompt(f"/taskie:{name} {words}".rstrip())
+            assert json.dumps(command)[1:-1] in json.dumps(run.requests[0].body), "the model was not told this call"
+            assert run.result["permission_denials"] == []
+            assert [stop.decision for stop in run.stops] == [None]
+            return str(run.requests[-1].last)
+
+        return ask
+
+    def test_status(self, ask: Ask, plan: Plan) -> None:
+        plan.state.write(phase="complete", next_phase=None)
+        assert "test-plan" in ask("status")
+
+    def test_doctor(self, ask: Ask, project: Project) -> None:
+        said = ask("doctor")
+        assert "the plugin taskie@taskie is enabled in" in said
+        assert "The hook can" in said, "also with an exit code of 1"
+
+    def test_without_a_plan(self, ask: Ask, project: Project) -> None:
+        assert "/taskie:new-plan begins one" in ask("status")
+        assert "no review loop to leave" in ask("stop")
+        assert "/taskie:new-plan begins one" in ask("limit", "3")
+
+    @pytest.mark.parametrize("state", ["{", None], ids=["spoiled", "missing"])
+    def test_without_a_state(self, state: str | None, ask: Ask, plan: Plan) -> None:
+        if state:
+            (plan.path / "state.json").write_text(state)
+        assert "state.json" in ask("status")
+        assert "The hook can" in ask("doctor")
+        assert ("no loop to leave" if state else "in no review loop") in ask("stop")
+        assert "state.json" in ask("limit", "3")
+
+    def test_stop_is_not_caught_at_its_own_stop(self, ask: Ask, plan: Plan) -> None:
+        """A review is due. Nobody is asked for one: the script has no answer for a reviewer."""
+        before = plan.state.write()
+        assert "the review loop is left" in ask("stop")
+        assert plan.state.read() == {**before, "next_phase": None}
+
+    def test_limit(self, ask: Ask, plan: Plan) -> None:
+        plan.state.write(phase="complete", next_phase=None)
+        assert "at most 3 reviews" in ask("limit", "3")
+        assert plan.state.read()["max_reviews"] == 3
+
+
+def without_taskie(path: str) -> str:
+    return os.pathsep.join(each for each in path.split(os.pathsep) if not (Path(each) / "taskie").exists())
 
 
 class Story:

@@ -15,6 +15,7 @@ import pytest
 from pytest_taskie import Plan, Project
 from pytest_taskie.client import tool
 from taskie.project import plugin_root
+from taskie.setup import doctor
 
 pytestmark = pytest.mark.client
 
@@ -68,9 +69,10 @@ def not_blocked(client: Any) -> bool:
     return list(client.prompt("and now").feedback) == []
 
 
-@pytest.mark.parametrize("scope", ["--project", "--user"])
+@pytest.mark.parametrize("scope", ["--local", "--project", "--user"])
 def test_claude_fires_the_hook(scope: str, taskie: Taskie, claude_client: Client, plan: Plan, project: Project) -> None:
-    settings = (project.path if scope == "--project" else project.home) / ".claude" / "settings.json"
+    name = "settings.local.json" if scope == "--local" else "settings.json"
+    settings = (project.home if scope == "--user" else project.path) / ".claude" / name
     settings.parent.mkdir(exist_ok=True)
     settings.write_text('{"env": {"A": "b"}}\n')
     taskie("install", scope)
@@ -80,6 +82,79 @@ def test_claude_fires_the_hook(scope: str, taskie: Taskie, claude_client: Client
     taskie("uninstall", scope)
     assert not_blocked(client)
     assert json.loads(settings.read_text())["env"] == {"A": "b"}
+
+
+class TestATeam:
+    """One person installs and commits; another, with another home, clones and works."""
+
+    @pytest.fixture
+    def commit(self, project: Project, tmp_path: Path) -> Callable[[str], None]:
+        """What the lead's `.claude` becomes, as the project of the other person."""
+        lead = tmp_path / "lead"
+        git = ["git", "-c", "user.name=Lead", "-c", "user.email=lead@example.org"]
+
+        def commit(*words: str) -> None:
+            (lead / "home").mkdir(parents=True)
+            (lead / "project").mkdir()
+            env = {**project.env, "HOME": str(lead / "home"), "PYTHONPATH": str(ROOT)}
+            for command in (
+                ["git", "init", "-q"],
+                [sys.executable, "-m", "taskie", *words],
+                [*git, "add", "-A"],
+                [*git, "commit", "-qm", "Use Taskie"],
+            ):
+                subprocess.run(command, cwd=lead / "project", env=env, capture_output=True, check=True, timeout=60)
+            project.git("pull", "-q", str(lead / "project"))
+
+        return commit
+
+    @pytest.mark.parametrize("taskie", ["plain"], indirect=True)
+    def test_is_silent_for_whoever_has_no_taskie(
+        self,
+        commit: Callable[..., None],
+        taskie: Taskie,
+        claude_client: Client,
+        plan: Plan,
+        project: Project,
+        version: tuple[int, ...],
+    ) -> None:
+        commit("install", "--project")
+        assert (project.path / ".claude" / "settings.json").exists()
+        client = claude_client()
+        client.agent("Done.", when="go on")
+        run = client.prompt("go on")
+        assert list(run.feedback) == []
+        silent = (0, "", "") if version >= (2, 1) else (None, None, None)
+        assert [(stop.exit_code, stop.stdout, stop.stderr) for stop in run.stops] == [silent]
+        taskie("install")
+        assert project.git("status", "--porcelain", ".claude") == "", "the team's file fits this person too"
+        client.agent("Done.", "Still done.", when="once more")
+        (said,) = client.prompt("once more").feedback
+        assert BLOCK in said
+        taskie("uninstall", "--user")
+        assert not_blocked(client)
+
+    @pytest.mark.parametrize("taskie", ["plain"], indirect=True)
+    def test_knows_nothing_of_ones_own(
+        self,
+        commit: Callable[..., None],
+        taskie: Taskie,
+        claude_client: Client,
+        plan: Plan,
+        project: Project,
+        version: tuple[int, ...],
+    ) -> None:
+        """A settings.local.json that somebody has committed all the same, with a path that is not on this machine."""
+        commit("install")
+        settings = project.path / ".claude" / "settings.local.json"
+        settings.write_text(settings.read_text().replace(str(ROOT), "/home/lead/taskie"))
+        client = claude_client()
+        client.agent("Done.", when="begin")
+        (stop,) = client.prompt("begin").stops
+        assert stop.exit_code == (127 if version >= (2, 1) else None), "so such an error would be seen above"
+        taskie("install")
+        (said,) = feedback(client)
+        assert BLOCK in said
 
 
 @pytest.mark.parametrize("taskie", ["plain"], indirect=True)
@@ -127,17 +202,19 @@ def test_claude_reads_what_was_there_before_us(
 
 
 @pytest.mark.parametrize("taskie", ["plain"], indirect=True)
+@pytest.mark.parametrize("scope", ["--local", "--project"])
 def test_claude_reads_the_projects_settings_where_it_is_started(
-    taskie: Taskie, claude_client: Client, plan: Plan, project: Project
+    scope: str, taskie: Taskie, claude_client: Client, plan: Plan, project: Project, version: tuple[int, ...]
 ) -> None:
-    """Not below: this is what `taskie install` and `taskie doctor` tell the person."""
+    """Not below, except local ones in newer clients: this is what `taskie install` and `taskie doctor` tell."""
     project.git()
     below = project.path / "src"
     below.mkdir()
-    taskie("install")
+    taskie("install", scope)
     client = claude_client()
-    client.agent("Done.")
-    assert list(client.prompt("go on", cwd=below).feedback) == []
+    read = scope == "--local" and version >= doctor.LOCAL_FROM_BELOW
+    client.agent("Done.", *(["Still done."] if read else []))
+    assert len(client.prompt("go on", cwd=below).feedback) == int(read)
 
 
 @pytest.fixture
@@ -183,6 +260,9 @@ def test_codex_knows_the_commands(scope: str, taskie: Taskie, codex_client: Clie
     assert "actions/new-plan.md" in told
     assert "what follows $taskie-new-plan in their message" in told
     assert "TASKIE_ROOT" not in told
+    client.agent("Understood.", when="the loop")
+    told = json.dumps(client.prompt("$taskie-stop the loop").requests[0].body)
+    assert r"/bin/taskie\" stop`" in told
     client.agent("Hello.", when="hello")
     unasked = json.dumps(client.prompt("hello").requests[0].body)
     assert "taskie-new-plan" not in unasked, "the person calls the commands, the model does not choose them"

@@ -71,7 +71,7 @@ def test_the_checks_pass(repository: Project) -> None:
 def test_without_the_plugin(repository: Project, events: Events) -> None:
     (installing,) = blocks("sh")
     run(repository, f"{installing}taskie autopilot init FTR-1 ai/features/FTR-1.md")
-    settings = json.loads((repository.path / ".claude" / "settings.json").read_text())
+    settings = json.loads((repository.path / ".claude" / "settings.local.json").read_text())
     (group,) = settings["hooks"]["PreToolUse"]
     assert "Write" in group["matcher"].split("|")
     event = json.dumps(events.pre_tool_use("Write", file_path="src/app.py"))

@@ -15,6 +15,7 @@ from support.commands import Taskie
 from docs.diagram import mermaid
 from pytest_taskie import Project
 from taskie.config import SETTINGS, Config, load
+from taskie.plans.phases import ONE_TASK, REVIEWS
 from taskie.stand_in import AGENTS
 
 README = (ROOT / "README.md").read_text()
@@ -27,6 +28,45 @@ def blocks(language: str) -> list[str]:
 def test_it_opens_with_the_two_commands() -> None:
     assert [block.strip() for block in blocks("console")[:2]] == ["python3 -m taskie demo", "make test"]
     assert re.search(r"^test:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def section(name: str) -> str:
+    return README.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+
+
+class TestWhatItCosts:
+    def test_is_said_before_how_to_start(self) -> None:
+        assert 0 < README.index("## What it costs") < README.index("## Use it") < README.index("/taskie:new-plan")
+
+    def test_follows_from_the_table_of_phases_and_the_defaults(self) -> None:
+        cycles = sum(10 if review.needs == ONE_TASK else 1 for review in REVIEWS.values())
+        clean, most = Config().review_clean_required, Config().review_max_reviews
+        text = " ".join(section("What it costs").split())
+        assert f"A plan of ten tasks has {cycles} cycles: {cycles * clean} to {cycles * most} reviews" in text
+        assert f"after {({2: 'two', 3: 'three'})[clean]} clean ones in a row, or at its limit of {most}," in text
+
+
+class TestWhatItDoesToAProject:
+    def test_is_said_at_use_it(self) -> None:
+        named = re.findall(r"^- \*\*(\w+)", section("Use it"), re.MULTILINE)
+        assert named == ["Commits", "Pushes", "Permissions", "Without"]
+
+    def test_it_commits(self) -> None:
+        answers = [review.post for review in REVIEWS.values()]
+        for action in ("new-plan", "create-tasks", "complete-task", "complete-task-tdd", *answers):
+            assert re.search(r"\bcommit\b", (ROOT / "actions" / f"{action}.md").read_text(), re.IGNORECASE), action
+
+
+def test_nothing_is_promised_of_an_index() -> None:
+    """No package index has us: what is typed must work from a clone."""
+    pages = [README, *(path.read_text() for path in (ROOT / "docs").glob("*.md"))]
+    assert not re.search(r"(?:pip|pipx|uv tool) install '?pytest-taskie", "".join(pages))
+    (lines,) = [block.splitlines() for block in blocks("console") if "pipx install" in block]
+    assert [line.rpartition(" ")[::2] for line in lines] == [
+        ("pipx install", "."),
+        ("uv tool install", "."),
+        ("pip install", "."),
+    ]
 
 
 def test_the_first_test(pytester: pytest.Pytester) -> None:

@@ -123,7 +123,7 @@ def test_status(failing: Gauntlet) -> None:
 
 class TestInit:
     def settings(self, project: Project) -> Path:
-        return project.path / ".claude" / "settings.json"
+        return project.path / ".claude" / "settings.local.json"
 
     def init(self, project: Project) -> str:
         done = in_process.run(["gauntlet", "init"], env=project.env, cwd=project.path)
@@ -138,6 +138,7 @@ class TestInit:
         assert "run_interval_minutes: 0" in (project.path / ".gauntlet" / "config.yml").read_text()
         assert (project.path / ".gitignore").read_text() == "build\ngauntlet_logs/\n"
         assert "stop-hook.sh" in self.settings(project).read_text()
+        assert not self.settings(project).with_name("settings.json").exists(), "that one is the team's"
         assert "already" in self.init(project)
         assert {path: path.read_bytes() for path in project.path.rglob("*") if path.is_file()} == before
 
@@ -158,7 +159,9 @@ class TestInit:
 
     def test_the_plugin_provides_the_hook(self, project: Project) -> None:
         project.git()
-        self.settings(project).parent.mkdir()
-        self.settings(project).write_text('{"enabledPlugins": {"taskie@taskie": true}}')
+        team = self.settings(project).with_name("settings.json")
+        team.parent.mkdir()
+        team.write_text('{"enabledPlugins": {"taskie@taskie": true}}')
         self.init(project)
-        assert "stop-hook.sh" not in self.settings(project).read_text()
+        assert list(team.parent.iterdir()) == [team]
+        assert "stop-hook.sh" not in team.read_text()

@@ -65,6 +65,18 @@ def test_a_command_of_an_engine(name: str) -> None:
     assert f'"${{CLAUDE_PLUGIN_ROOT}}/bin/taskie" {engine}{words}' in text
 
 
+@pytest.mark.parametrize("name", [row.name for row in commands.STEERING])
+def test_a_command_about_the_loop_itself(name: str) -> None:
+    """In both clients, with the program of the plugin, which is all that somebody may have."""
+    skill = (ROOT / "skills" / name / "SKILL.md").read_text()
+    prompt = (ROOT / "codex" / "prompts" / f"taskie-{name}.md").read_text()
+    assert front(skill)["description"] == front(prompt)["description"]
+    for text, root in ((skill, "CLAUDE_PLUGIN_ROOT"), (prompt, "TASKIE_ROOT")):
+        assert f'`"${{{root}}}/bin/taskie" {name}' in text
+        assert "$ARGUMENTS" in text
+    assert ("--plugin" in skill, "--plugin" in prompt) == (name == "doctor", False), "Codex does not load us as one"
+
+
 def test_autopilot_knows_every_step() -> None:
     text = (ROOT / "skills" / "autopilot" / "SKILL.md").read_text()
     table = text.partition("## Each step")[2].partition("## When")[0]

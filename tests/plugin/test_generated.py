@@ -11,7 +11,7 @@ import yaml  # type: ignore[import-untyped]
 
 from tools import commands, generate
 
-ROWS = (*commands.COMMANDS, *commands.ENGINES)
+ROWS = (*commands.COMMANDS, *commands.STEERING, *commands.ENGINES)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_every_table_is_used_once() -> None:
     paths = [path for path, _ in generate.FILES]
     assert len(paths) == len(set(paths))
     bodies = {path.stem for path in (generate.ROOT / "tools" / "bodies").iterdir()}
-    assert bodies == {row.name for row in commands.ENGINES}
+    assert bodies == {row.name for row in (*commands.STEERING, *commands.ENGINES)}
 
 
 @pytest.mark.parametrize("path", ["skills/autopilot/SKILL.md", "codex/prompts/taskie-new-plan.md"])

@@ -34,7 +34,7 @@ def taskie(project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 @pytest.fixture
 def settings(project: Project) -> Path:
-    """The project's settings file, whose folder is there."""
-    path = project.path / ".claude" / "settings.json"
+    """The person's own settings file in the project, whose folder is there."""
+    path = project.path / ".claude" / "settings.local.json"
     path.parent.mkdir()
     return path

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from taskie.config import Config
-from taskie.setup import paths
+from taskie.setup import paths, settings
 from taskie.setup.doctor import Finding, judge
 from taskie.setup.probes import Client, Facts, Hook, Source
 
@@ -87,6 +88,11 @@ class TestJudgement:
     def test_the_plugin_is_enough(self, kind: str) -> None:
         assert troubles(replace(GOOD, sources=[source(kind, enabledPlugins={"taskie@here": True})])) == []
 
+    def test_the_plugin_of_the_session_that_asks_is_enough(self) -> None:
+        facts = replace(GOOD, sources=[source()], loaded=True)
+        assert troubles(facts) == []
+        assert "the plugin taskie is enabled in this session" in [finding.text for finding in judge(facts)]
+
     def test_a_plugin_that_is_switched_off_later_is_not(self) -> None:
         on, off = {"taskie@here": True}, {"taskie@here": False}
         facts = replace(GOOD, sources=[source(enabledPlugins=on), source("project", enabledPlugins=off)])
@@ -94,12 +100,12 @@ class TestJudgement:
         facts = replace(GOOD, sources=[source(enabledPlugins=off), source("project", enabledPlugins=on)])
         assert troubles(facts) == []
 
-    @pytest.mark.parametrize(("kind", "option"), [("user", "--user"), ("project", "--project")])
+    @pytest.mark.parametrize(("kind", "option"), [("user", "--user"), ("local", "--local")])
     def test_an_event_of_an_engine_is_missing(self, kind: str, option: str) -> None:
         installed = source(kind, hook=handler())
         del installed.settings["hooks"]["PreToolUse"]
         text = f"{installed.path} has the hook for Stop, but not for PreToolUse"
-        assert trouble(replace(GOOD, sources=[installed])) == ("warning", text, f"taskie install {option}")
+        assert trouble(replace(GOOD, sources=[installed])) == ("warning", text, f"`taskie install {option}`")
 
     def test_twice(self) -> None:
         facts = replace(GOOD, sources=[source(hook=handler(), enabledPlugins={"taskie@here": True})])
@@ -107,7 +113,7 @@ class TestJudgement:
         assert (level, "runs 2 times" in text) == ("warning", True)
 
     def test_the_same_command_in_two_files_runs_once(self) -> None:
-        assert troubles(replace(GOOD, sources=[source(hook=handler()), source("project", hook=handler())])) == []
+        assert troubles(replace(GOOD, sources=[source(hook=handler()), source("local", hook=handler())])) == []
 
     @pytest.mark.parametrize(("kind", "option"), [("user", "--user"), ("project", "--project"), ("codex", "codex")])
     def test_a_script_that_is_gone(self, kind: str, option: str) -> None:
@@ -115,7 +121,7 @@ class TestJudgement:
         level, text, remedy = trouble(replace(GOOD, sources=[source(kind, hook=gone)]))
         assert level == "error"
         assert "names /gone/hooks/stop-hook.sh, which is not there" in text
-        assert remedy.startswith("taskie install ")
+        assert remedy.startswith("`taskie install ")
         assert option in remedy
 
     def test_a_script_that_is_gone_beside_one_that_works(self) -> None:
@@ -123,11 +129,42 @@ class TestJudgement:
         levels = {f.level for f in troubles(replace(GOOD, sources=[*GOOD.sources, source("project", hook=gone)]))}
         assert levels == {"warning"}
 
+    def test_a_path_of_this_machine_in_the_teams_settings(self) -> None:
+        facts = replace(GOOD, sources=[source("project", hook=handler())])
+        level, text, remedy = trouble(facts)
+        assert level == "warning"
+        assert f"/project/settings.json names {SCRIPT}: the clients of all others" in text
+        assert remedy.startswith("`taskie install` moves it")
+
+    @pytest.mark.parametrize(
+        ("linked", "plugin", "level"), [(True, False, None), (False, False, "error"), (False, True, None)]
+    )
+    def test_the_teams_own_entry(self, linked: bool, plugin: bool, level: str | None, tmp_path: Path) -> None:
+        """Without a link of one's own it is silent, which is what somebody with the plugin wants."""
+        shared = source("project", hook=handler(command=settings.PORTABLE % "--fail-open"))
+        facts = replace(GOOD, sources=[shared], env={"HOME": str(tmp_path)}, loaded=plugin)
+        if linked:
+            link = Path(paths.link(facts.env))
+            link.parent.mkdir(parents=True)
+            link.symlink_to(SCRIPT)
+        found = troubles(facts)
+        assert [(each.level, each.remedy) for each in found] == ([(level, "`taskie install`")] if level else [])
+
+    def test_the_teams_own_entry_beside_ones_own(self, tmp_path: Path) -> None:
+        shared = source("project", hook=handler(command=settings.PORTABLE % "--fail-open"))
+        facts = replace(GOOD, sources=[*GOOD.sources, shared], env={"HOME": str(tmp_path)})
+        assert [each.level for each in troubles(facts)] == ["warning"], "it is not there for this person"
+        link = Path(paths.link(facts.env))
+        link.parent.mkdir(parents=True)
+        link.symlink_to(SCRIPT)
+        assert "runs 2 times" in trouble(facts)[1]
+
     def test_below_the_root_the_projects_settings_are_not_read(self) -> None:
-        facts = replace(GOOD, cwd="/project/src", sources=[source("project", hook=handler())])
+        facts = replace(GOOD, cwd="/project/src", sources=[source("local", hook=handler())])
         level, text, _ = trouble(facts)
         assert (level, "only if it is started in /project" in text) == ("warning", True)
         assert troubles(replace(facts, sources=GOOD.sources)) == []
+        assert troubles(replace(facts, client=replace(GOOD.client, version="2.1.325"))) == []
 
     def test_settings_that_cannot_be_read(self) -> None:
         facts = replace(GOOD, sources=[*GOOD.sources, source("project", problem="settings.json is not valid JSON")])
@@ -206,8 +243,8 @@ class TestJudgement:
             (60, 31.0, "set review.timeout to 30, or the hook's timeout to 61"),
             (10, 5.0, "set review.timeout to 1, or the hook's timeout to 35"),
             (600, 900.0, "set review.timeout to 570 or less"),
-            ("600", 570.0, "taskie install"),
-            (True, 570.0, "taskie install"),
+            ("600", 570.0, "`taskie install`"),
+            (True, 570.0, "`taskie install`"),
         ],
     )
     def test_timeouts(self, timeout: object, review: float, expected: str | None) -> None:

@@ -238,12 +238,12 @@ class TestCommand:
             def isatty(self) -> bool:
                 return True
 
-        monkeypatch.setattr(probes, "look", lambda cwd, env: GOOD)
+        monkeypatch.setattr(probes, "look", lambda cwd, env, loaded: GOOD)
         for colour, expected in (("", True), ("1", False)):
             monkeypatch.setenv("NO_COLOR", colour)
             terminal = Terminal()
             monkeypatch.setattr(sys, "stdout", terminal)
-            assert doctor.main(as_json=False) == 0
+            assert doctor.main(as_json=False, plugin=False) == 0
             assert ("\033[32mok     \033[0m  python" in terminal.getvalue()) is expected
             assert ("\033" in terminal.getvalue()) is expected
 

@@ -31,7 +31,7 @@ def backup(path: Path) -> Path:
 class TestWhere:
     def test_the_project(self, taskie: Taskie, project: Project) -> None:
         done = taskie("install")
-        path = project.path / ".claude" / "settings.json"
+        path = project.path / ".claude" / "settings.local.json"
         assert (done.code, done.err) == (0, "")
         assert f"Installed Taskie's hook for PreToolUse and Stop in {path}.\n" in done.out
         assert entries(path)
@@ -43,8 +43,8 @@ class TestWhere:
         project.git()
         (project.path / "src" / "deep").mkdir(parents=True)
         monkeypatch.chdir(project.path / "src" / "deep")
-        assert f"started in {project.path} itself, not below it" in taskie("install", "--project").out
-        assert entries(project.path / ".claude" / "settings.json")
+        assert f"started in {project.path} itself, below it only in newer clients" in taskie("install").out
+        assert entries(project.path / ".claude" / "settings.local.json")
         assert not (project.path / "src" / "deep" / ".claude").exists()
 
     def test_outside_a_repository_this_directory(
@@ -53,7 +53,7 @@ class TestWhere:
         (project.path / "src").mkdir()
         monkeypatch.chdir(project.path / "src")
         taskie("install")
-        assert entries(project.path / "src" / ".claude" / "settings.json")
+        assert entries(project.path / "src" / ".claude" / "settings.local.json")
 
     def test_the_user(self, taskie: Taskie, project: Project) -> None:
         assert taskie("install", "--user").code == 0
@@ -170,8 +170,8 @@ class TestPlugin:
     def test_would_run_twice(self, where: str, taskie: Taskie, settings: Path, project: Project) -> None:
         path = {
             "user": project.home / ".claude" / "settings.json",
-            "project": settings,
-            "local": settings.with_name("settings.local.json"),
+            "project": settings.with_name("settings.json"),
+            "local": settings,
         }[where]
         path.write_text(self.ENABLED)
         done = taskie("install")
@@ -180,7 +180,7 @@ class TestPlugin:
         assert "run twice" in done.out
         assert str(path) in done.out
         assert path.read_text() == self.ENABLED
-        assert settings.exists() == (where == "project")
+        assert settings.exists() == (where == "local")
 
     def test_force(self, taskie: Taskie, settings: Path) -> None:
         settings.write_text(self.ENABLED)

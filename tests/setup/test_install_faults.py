@@ -65,15 +65,15 @@ class TestBadInput:
 
     def test_a_directory(self, verb: str, taskie: Taskie, settings: Path) -> None:
         settings.mkdir()
-        refused(taskie(verb), "settings.json is not a regular file")
+        refused(taskie(verb), "settings.local.json is not a regular file")
 
     def test_a_fifo_does_not_hang(self, verb: str, taskie: Taskie, settings: Path) -> None:
         os.mkfifo(settings)
-        refused(taskie(verb), "settings.json is not a regular file")
+        refused(taskie(verb), "settings.local.json is not a regular file")
 
     def test_a_link_to_itself(self, verb: str, taskie: Taskie, settings: Path) -> None:
         settings.symlink_to(settings)
-        refused(taskie(verb), "settings.json")
+        refused(taskie(verb), "settings.local.json")
         assert settings.is_symlink()
 
     def test_no_working_directory(self, verb: str, taskie: Taskie, tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_the_folder_is_a_file(taskie: Taskie, project: Project) -> None:
 
 def test_a_backup_that_cannot_be_written(taskie: Taskie, settings: Path) -> None:
     settings.write_text(TEXT)
-    (settings.parent / "settings.json.taskie-backup").mkdir()
-    refused(taskie("install"), "settings.json.taskie-backup cannot be written")
+    (settings.parent / "settings.local.json.taskie-backup").mkdir()
+    refused(taskie("install"), "settings.local.json.taskie-backup cannot be written")
     assert settings.read_text() == TEXT
 
 
@@ -147,7 +147,7 @@ def test_every_write_may_fail(
     settings.write_text(TEXT)
     taskie("install")
     with_hook = settings.read_text()
-    backup = settings.parent / "settings.json.taskie-backup"
+    backup = settings.parent / "settings.local.json.taskie-backup"
     for at in range(1, 60):
         backup.unlink(missing_ok=True)
         settings.write_text(TEXT if verb == "install" else with_hook)
@@ -191,7 +191,7 @@ class TestModes:
     def test_a_write_protected_file_is_left_alone(self, project: Project, settings: Path) -> None:
         settings.write_text(TEXT)
         settings.chmod(0o444)
-        refused(self.run(project, "install"), "settings.json is write-protected", str(settings.parent))
+        refused(self.run(project, "install"), "settings.local.json is write-protected", str(settings.parent))
         assert settings.read_text() == TEXT
         assert list(settings.parent.iterdir()) == [settings]
 
@@ -206,7 +206,7 @@ class TestModes:
     def test_a_file_that_may_not_be_read(self, project: Project, settings: Path) -> None:
         settings.write_text(TEXT)
         settings.chmod(0o200)
-        refused(self.run(project, "install"), "settings.json cannot be read (Permission denied)")
+        refused(self.run(project, "install"), "settings.local.json cannot be read (Permission denied)")
 
     def test_a_home_that_may_not_be_written(self, project: Project) -> None:
         home = project.home / "closed"

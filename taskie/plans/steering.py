@@ -1,0 +1,118 @@
+"""`taskie stop` and `taskie limit`, and what else a person can do to a plan's review loop, told in a line or two.
+
+Not on the hook's path. Knows which fields that changes, not what the hook then does.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from taskie import project
+from taskie.engine import Status
+from taskie.errors import CommandError
+from taskie.plans import MARKER, commands, files, state
+from taskie.plans.phases import PHASES
+from taskie.protocol import shown
+from taskie.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NO_PLAN = "There is no plan here"
+BEGIN = "/taskie:new-plan begins one"
+
+
+def advised(status: Status) -> Status:
+    """The status with what to do where there is no plan, and where a plan's state cannot be used."""
+    rows = status.data["plans"]
+    spoiled = [row["plan"] for row in rows if row["problem"]][:1]  # the others are repaired alike
+    more = [f"{_repair(name)} rebuilds a state that cannot be used." for name in spoiled] if rows else [f"{BEGIN}."]
+    return Status(status.data, [*status.text, *more])
+
+
+def stop(*, plan: str | None) -> int:
+    """Leave the loop: no review starts by itself until an action announces the next."""
+    path = _find(plan)
+    if path is None:
+        print(f"{NO_PLAN}, so there is no review loop to leave.")
+        return 0
+    name = _name(path)
+    try:
+        now = state.load(path)
+    except StoreError as error:
+        print(f"{name}: {error}. No review runs with such a state, so there is no loop to leave.")
+        print(project.typeable(f"To have one again: {_repair(path)}"))
+        return 0
+    if now is None or now.get("next_phase") is None:
+        print(f"{name} is in no review loop: nothing is to follow.")
+        return 0
+    left = _write(path, {"next_phase": None})["next_phase"]
+    print(f"{name}: the review loop is left. No review starts when the agent stops.")
+    if isinstance(left, str) and left in PHASES:
+        again = f"`taskie state set next_phase={left} --plan {shlex.quote(os.path.basename(path))}`"
+        print(project.typeable(f"What was next: {left}. To take it up again: {again}"))
+    return 0
+
+
+def limit(number: int | None, *, plan: str | None) -> int:
+    """Say, or set, how many reviews a cycle may have."""
+    path = _find(plan)
+    if path is None:
+        raise CommandError(f"{NO_PLAN}: {BEGIN}. `max_reviews` in [review] of your config.toml is for new plans.")
+    try:
+        now = state.load(path)
+    except StoreError as error:
+        raise CommandError(f"{_name(path)}: {error}. Nothing was changed; {_repair(path)} rebuilds it.") from None
+    if now is None:
+        raise CommandError(f"{_name(path)} has no {state.FILE}: `taskie next` says what to do first.")
+    if number is None:
+        print(f"{_name(path)}: at most {shown(str(now.get('max_reviews')), 40)} reviews in a cycle{_had(now)}.")
+        return 0
+    before = _write(path, {"max_reviews": number}).get("max_reviews")
+    print(f"{_name(path)}: at most {number} reviews in a cycle (before: {shown(str(before), 40)}){_had(now)}.")
+    had = now.get("phase_iteration")
+    if not number:
+        print("With 0, every cycle is passed over without a review.")
+    elif type(had) is int and had >= number:
+        print("So no further review runs in this one; the next cycle counts from 0.")
+    return 0
+
+
+def _find(plan: str | None) -> str | None:
+    """The plan that is meant; None if nobody named one and there is none."""
+    root = commands.root_here()
+    if plan is None and (root is None or files.newest_plan(os.path.join(root, MARKER)) is None):
+        return None
+    return commands.find_plan(plan)
+
+
+def _write(path: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the fields; what they held before."""
+    if os.environ.get("TASKIE_HOOK_SKIP"):
+        raise CommandError("a review never changes state.json: the hook that started it does")
+    before: dict[str, Any] = {}
+
+    def change(now: dict[str, Any]) -> Mapping[str, Any]:
+        before.update(now)
+        return changes
+
+    try:
+        state.update(path, change)
+    except StoreError as error:
+        raise CommandError(f"{_name(path)}: {error}. Nothing was changed.") from None
+    return before
+
+
+def _repair(path: str) -> str:
+    return f"`taskie state repair --plan {shlex.quote(os.path.basename(path))}`"
+
+
+def _name(path: str) -> str:
+    return f"Plan {shown(os.path.basename(path))!r}"
+
+
+def _had(now: Mapping[str, Any]) -> str:
+    had = now.get("phase_iteration")
+    return f"; this one has had {had}" if type(had) is int else ""
