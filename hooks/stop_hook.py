@@ -1,5 +1,6 @@
 """Starts the hook. Must parse on every Python 3, so that one that is too old can look for another."""
 
+import gc
 import os
 import sys
 
@@ -31,4 +32,10 @@ def start() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(start())
+    # There is little garbage in so short a life, and nothing to tidy up at its end: together a fifth of a stop's time.
+    gc.disable()
+    code = start()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    os._exit(code)
