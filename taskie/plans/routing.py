@@ -17,6 +17,7 @@ from taskie.plans.phases import (
     PHASES,
     POST_REVIEWS,
     REVIEWS,
+    TASK_REVIEW,
     WORK,
     completing,
 )
@@ -82,6 +83,11 @@ def route(found: Found) -> NextStep:
         return _nothing_announced(found, state)
     if following in POST_REVIEWS:
         return _answer(found, state, POST_REVIEWS[following])
+    step = _announced(found, state, following)
+    return step.replace(why=_ticks(found, state) + step.why)
+
+
+def _announced(found: Found, state: PlanState, following: str) -> NextStep:
     owed = loop.unrecorded(state, found.standing) if state.max_reviews else None
     if owed is not None:
         return _stop(state.replace(phase_iteration=0), owed, _why_owed(found, owed))
@@ -200,10 +206,8 @@ def _is_implemented(found: Found, task: str) -> bool:
 
 def _next_task(found: Found, state: PlanState, action: str) -> NextStep:
     """The task to do now. The current one is over, once it has passed its reviews, whatever its row says."""
-    standing, current = found.standing, state.current_task
-    last = REVIEWS.get(state.phase or "") or POST_REVIEWS.get(state.phase or "")
-    passed = last is not None and last.needs == ONE_TASK and current in standing.reviewed
-    task = standing.next(current if passed else None)
+    standing = found.standing
+    task = standing.next(_passed(found, state))
     if task is None and standing.finished and not state.max_reviews:
         return NextStep(COMPLETE, _FINISH)
     if task is None:
@@ -212,9 +216,24 @@ def _next_task(found: Found, state: PlanState, action: str) -> NextStep:
             f"{FILE} announces {action}, but tasks.md has no unfinished task: tell the user so. "
             f"Setting next_phase to {LAST_REVIEW} goes on with the last review.",
         )
-    unticked = passed and any(row.id == current and not is_finished(row.status) for row in standing.tasks)
-    tick = f"Task {current} has passed its reviews: set its row to done. " if unticked else ""
-    return _for_task(action, f"{tick}{FILE} announces {action}; {_described(task)}", task)
+    return _for_task(action, f"{FILE} announces {action}; {_described(task)}", task)
+
+
+def _passed(found: Found, state: PlanState) -> str | None:
+    """The current task, if its reviews were the last thing and are over."""
+    last = REVIEWS.get(state.phase or "") or POST_REVIEWS.get(state.phase or "")
+    over = last is not None and last.needs == ONE_TASK and state.current_task in found.standing.reviewed
+    return state.current_task if over else None
+
+
+def _ticks(found: Found, state: PlanState) -> str:
+    """The rows that somebody forgot: of tasks whose reviews are over. They are, where no task's review is announced."""
+    standing, of_a_task = found.standing, REVIEWS[TASK_REVIEW]
+    if state.next_phase not in (*of_a_task.targets, LAST_REVIEW, COMPLETE):
+        return ""
+    over = {*standing.finished, _passed(found, state)} & {*standing.reviewed}
+    forgotten = (row for row in standing.tasks if row.id in over and not is_finished(row.status))
+    return "".join(f"Task {row.id} has passed its reviews: set its row to done. " for row in forgotten)
 
 
 def _described(task: Task) -> str:

@@ -486,3 +486,10 @@ def test_every_state_has_an_answer(phase: str, next_phase: str | None) -> None:
 def test_every_action_is_described(action: str) -> None:
     assert NextStep(action, "").file == f"actions/{action}.md"
     assert (ACTIONS / f"{action}.md").is_file()
+
+
+@pytest.mark.parametrize(("following", "action"), [("all-code-review", "stop"), ("complete", "complete")])
+def test_the_last_task_has_passed_but_its_row_does_not_say_so(following: str, action: str) -> None:
+    step = route(found(state("code-review", following, "t2"), tasks_text=table(t1="done", t2="in-progress")))
+    assert answer(step) == (action, None)
+    assert step.why.startswith("Task t2 has passed its reviews: set its row to done. ")
