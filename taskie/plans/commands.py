@@ -118,7 +118,8 @@ def state_repair(*, plan: str | None) -> int:
     standing = survey(found.tasks or "", found.regular, lambda name: files.read_text(os.path.join(path, name)))
     spoiled = files.read_text(os.path.join(path, state.FILE))
     entries = journal.read(path).entries
-    rebuilt = repair.rebuild(repair.Evidence(found.regular, standing, entries, spoiled), configured)
+    names = sorted(found.regular, key=lambda name: files.written_at(os.path.join(path, name)) or 0)
+    rebuilt = repair.rebuild(repair.Evidence(names, standing, entries, spoiled), configured)
     kept = _replace_state(path, rebuilt.fields)
     for line in (f"{shown(trouble, 300)}.", *repair.describe(rebuilt)):
         print(line)

@@ -38,8 +38,8 @@ _SAVED = {
 
 
 class Evidence(Value):
-    """What is left of a plan. `names` are its files, `entries` what the journal says, `spoiled` the text of the state
-    that cannot be used."""
+    """What is left of a plan. `names` are its files, the oldest first, `entries` what the journal says, `spoiled` the
+    text of the state that cannot be used."""
 
     names: Collection[str]
     standing: Standing
@@ -120,17 +120,18 @@ def _working(base: dict[str, Any], phase: str) -> dict[str, Any]:
 
 
 def _last_review(evidence: Evidence) -> tuple[Review, str | None, int] | None:
-    """The last review whose file is there: the journal knows, else the furthest stage and the last task."""
+    """The last review whose file is there: the journal knows, else the newest of the furthest stage."""
     for entry in reversed(evidence.entries):
         review = REVIEWS.get(entry.review)
         if review and entry.verdict and review.file(entry.iteration, entry.task) in evidence.names:
             return review, entry.task, entry.iteration
-    ids = [task.id for task in evidence.standing.tasks]
+    ids: list[str | None] = [task.id for task in evidence.standing.tasks]
     for review in reversed(list(REVIEWS.values())):
-        for task in reversed(ids) if review.needs == ONE_TASK else (None,):
-            numbers = [n for name in evidence.names if (n := _number(name, review, task))]
-            if numbers:
-                return review, task, max(numbers)
+        tasks = ids if review.needs == ONE_TASK else [None]
+        written = [(task, n) for name in evidence.names for task in tasks if (n := _number(name, review, task))]
+        if written:
+            last = written[-1][0]
+            return review, last, max(n for task, n in written if task == last)
     return None
 
 

@@ -197,3 +197,13 @@ def test_a_reviewer_may_not(plan: Plan, taskie: Taskie, project: Project) -> Non
     assert done.code == 1
     assert "a review never changes state.json" in done.err
     assert plan.state.path.read_text() == "{"
+
+
+def test_without_a_journal_the_newest_review_of_a_task_is_the_last(plan: Plan, taskie: Taskie) -> None:
+    """Tasks are not always done in the order of their rows."""
+    plan.tasks({"1": "done", "2": "done"})
+    files(plan, "task-2-review-1.md", "task-2-review-2.md", "task-1-review-1.md", "task-1-post-review-1.md")
+    plan.age(60, "task-2-review-1.md", "task-2-review-2.md")
+    plan.state.raw(SPOILED)
+    after = rebuilt(taskie, plan)
+    assert (after["phase"], after["next_phase"], after["current_task"]) == ("post-code-review", "code-review", "1")
