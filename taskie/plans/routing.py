@@ -169,7 +169,11 @@ def _plan_gap(found: Found, *_: object) -> str | None:
 def _tasks_gap(found: Found, *_: object) -> str | None:
     if found.tasks_text is None:
         return "tasks.md is missing: write it."
-    return None if _has_rows(found.tasks_text) else "tasks.md has no row after its header: finish it."
+    if not _has_rows(found.tasks_text):
+        return "tasks.md has no row after its header: finish it."
+    names = (task.id for task in found.standing.tasks if task.id.isdigit() and is_task_id(task.id))
+    missing = next((id_ for id_ in names if id_ not in found.standing.written), None)
+    return None if missing is None else f"task-{missing}.md is missing: write it, and lose nothing of what is there."
 
 
 def _task_gap(found: Found, state: PlanState, review: Review) -> str | None:

@@ -493,3 +493,10 @@ def test_the_last_task_has_passed_but_its_row_does_not_say_so(following: str, ac
     step = route(found(state("code-review", following, "t2"), tasks_text=table(t1="done", t2="in-progress")))
     assert answer(step) == (action, None)
     assert step.why.startswith("Task t2 has passed its reviews: set its row to done. ")
+
+
+def test_a_task_whose_file_is_missing_is_not_ready_for_the_review_of_the_tasks() -> None:
+    whole = Found(state("create-tasks", "tasks-review"), plan_text=PLAN, tasks_text=HEADER + "| 1 | pending | high |\n")
+    step = route(whole.replace(standing=survey(whole.tasks_text or "", [], lambda name: "")))
+    assert answer(step) == ("create-tasks", None)
+    assert "task-1.md is missing" in step.why
