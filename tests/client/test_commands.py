@@ -1,4 +1,4 @@
-"""The slash commands in the real client: they expand, they lead from nothing to `complete`, they recover a crash."""
+"""The slash commands in the real client: they expand, and they lead from nothing to `complete`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ ASKS = {
     "all-code-review": "all-code-review action",
 }
 FRESH = ["phase_iteration=0", "review_model=opus", "consecutive_clean=0"]
-CRASH = tool("Bash", command="kill -KILL $PPID")  # the client itself: a crash at this very point
 
 
 @pytest.fixture
@@ -320,80 +319,3 @@ def test_from_nothing_to_complete(variant: str, claude_client: Client, project: 
     run = story.run("/taskie:continue-plan four", ask, story.set("phase=complete", "next_phase=null"), "All done.")
     assert story.asked_next(run)["action"] == "complete"
     assert story.state() == ("complete", None)
-
-
-class TestACrashIsRecovered:
-    """The client is killed; `/taskie:continue-plan` finds the place."""
-
-    @pytest.fixture
-    def story(self, claude_client: Client, project: Project) -> Story:
-        return Story(claude_client(plugin=ROOT), project)
-
-    def crash(self, story: Story, prompt: str, *turns: Any) -> None:
-        run = story.run(prompt, *turns, CRASH)
-        assert run.exit_code != 0
-        assert not run.result
-
-    def recover(self, story: Story, *turns: Any) -> dict[str, Any]:
-        run = story.run("/taskie:continue-plan", story.taskie("next", "--json"), *turns)
-        assert run.exit_code == 0
-        return story.asked_next(run)
-
-    def test_in_the_middle_of_the_plan(self, story: Story) -> None:
-        self.crash(story, "/taskie:new-plan x", story.write("plan.md", "# Half\n"))
-        assert self.recover(story, "I ask the user.")["action"] in ("create-tasks", "new-plan")
-
-    def test_after_the_plan_before_its_review(self, story: Story) -> None:
-        self.crash(story, "/taskie:new-plan x", *story.make_plan())
-        story.reviews("plan-review", "PASS")
-        assert self.recover(story, "Stopping.", "Not now.")["action"] == "stop"
-        assert story.state("phase", "next_phase", "phase_iteration") == ("plan-review", "post-plan-review", 1)
-
-    def test_during_a_review(self, story: Story, tmp_path: Path) -> None:
-        """The hook and its reviewer are orphaned, and end with the rest; whatever they got done is whole."""
-        number = shlex.quote(str(tmp_path / "client"))
-        kill = tool("Bash", command=f"kill -KILL $(cat {number}); sleep 60")  # and never ask for another turn
-        review = story.write("plan-review-1.md", "# Review")
-        story.client.agent(kill, review, verdict("FAIL"), when=ASKS["plan-review"])
-        note = tool("Bash", command=f"echo $PPID > {number}")
-        run = story.run("/taskie:new-plan x", *story.make_plan(), note, "Planned.")
-        assert run.exit_code != 0
-        assert story.state("phase", "next_phase", "phase_iteration") == ("new-plan", "plan-review", 0)
-        assert self.recover(story, "Stopping.", "Not now.")["action"] == "stop"
-        assert story.state("phase", "next_phase", "phase_iteration") == ("plan-review", "post-plan-review", 1)
-
-    def test_after_a_block_before_the_answer(self, story: Story) -> None:
-        story.reviews("plan-review", "FAIL", "PASS")
-        self.crash(story, "/taskie:new-plan x", *story.make_plan(), "Planned.")
-        assert story.state() == ("plan-review", "post-plan-review")
-        answered = self.recover(story, *story.answer(REVIEWS["plan-review"]), "Not now.")
-        assert answered["action"] == "post-plan-review"
-        assert story.state("phase_iteration", "consecutive_clean") == (2, 1)
-
-    def test_after_the_answer_before_the_next_review(self, story: Story) -> None:
-        story.reviews("plan-review", "FAIL", "PASS")
-        written, told_state, _ = story.answer(REVIEWS["plan-review"])
-        self.crash(story, "/taskie:new-plan x", *story.make_plan(), "Planned.", written, told_state)
-        assert self.recover(story, "Stopping.", "Not now.")["action"] == "stop"
-        assert story.state("phase_iteration", "consecutive_clean") == (2, 1)
-
-    def test_in_the_middle_of_the_tasks(self, story: Story) -> None:
-        story.plan.path.mkdir(parents=True)
-        story.plan.write("plan.md", "# Plan\n\n## Overview\n")
-        story.plan.state.write(phase="plan-review", next_phase="create-tasks")
-        self.crash(story, "/taskie:create-tasks", story.table("pending"))
-        story.reviews("tasks-review", "PASS")
-        assert self.recover(story, *story.make_tasks(), "There.", "Not now.")["action"] == "create-tasks"
-        assert story.state() == ("tasks-review", "post-tasks-review")
-
-    def test_in_the_middle_of_a_task(self, story: Story) -> None:
-        story.plan.path.mkdir(parents=True)
-        for name in ("plan.md", "task-1.md"):
-            story.plan.write(name, "# It\n\n## Overview\n\n- **Status**: pending\n")
-        story.plan.tasks({"1": "in-progress"})
-        story.plan.state.write(phase="continue-task", next_phase="code-review", current_task="1")
-        self.crash(story, "/taskie:continue-task", tool("Bash", command="true"))
-        story.reviews("code-review", "FAIL")
-        done = [*story.do_task(1, "complete-task")[:2], story.set("phase=continue-task"), "Done.", "Not now."]
-        assert self.recover(story, *done)["action"] == "continue-task"
-        assert story.state() == ("code-review", "post-code-review")
