@@ -21,6 +21,14 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parent
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--require-browser",
+        action="store_true",
+        help="fail, rather than skip, a test that needs a browser where none is installed.",
+    )
+
+
 @pytest.fixture(scope="session")
 def covering_python(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
     """A directory with a `python3` that measures what it runs, if this run is measured itself."""

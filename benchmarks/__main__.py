@@ -90,6 +90,13 @@ def main() -> None:
             lambda: run(["/bin/sh", "-c", ":"], empty, kept),
         )
         ratio("validate a plan / bare interpreter", 3.5, lambda: hook(plan), lambda: run(bare, plan, kept))
+        line = [python, "-I", "-S", str(ROOT / "bin" / "taskie"), "statusline"]
+        ratio(
+            "the status line / bare interpreter",
+            3.5,
+            lambda: run(line, plan, kept, event),
+            lambda: run(bare, plan, kept),
+        )
         _own_hook(base, plan, kept, event)
         _review(base, review, bare, kept, hook)
         _gauntlet(base / "gated", kept)

@@ -1,21 +1,22 @@
-"""The command line. Commands are strings, `module:function`, so that each imports what it needs when it is called."""
+"""The command line. Commands are strings, `module:function`, so that each imports what it needs when it is called.
+
+What must be quick, a hook and a status line, comes before the parser, which costs more than they do.
+"""
 
 from __future__ import annotations
 
-import argparse
-import io
 import os
 import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
-import taskie
 from taskie import engines, project
 from taskie.errors import USAGE_ERROR, CommandError, Interrupted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
     from importlib.metadata import EntryPoint
+    from typing import Any
 
     from taskie.engine import Engine
 
@@ -30,7 +31,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         from taskie import hook  # at once: a hook must not wait for a parser
 
         return hook.main(words[1:], only)
-    sys.stdout = sys.stdout or io.StringIO()  # None if it is closed
+    if words == ["statusline"]:
+        from taskie import statusline  # at once too: the client asks for it again and again
+
+        return statusline.main()
+    if sys.stdout is None:  # closed
+        import io
+
+        sys.stdout = io.StringIO()
     try:
         try:
             return _run(words)
@@ -57,6 +65,8 @@ def _run(words: list[str]) -> int:
     if "run" not in options:
         parser.print_help()
         return USAGE_ERROR
+    from importlib import import_module
+
     module, _, function = options.pop("run").partition(":")
     code: int = getattr(import_module(module), function)(**options)
     return code
@@ -117,6 +127,10 @@ def _foreign(name: str) -> Callable[[Sequence[str]], int]:
 
 
 def _parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Commands]:
+    import argparse
+
+    import taskie
+
     parser = argparse.ArgumentParser(
         prog="taskie",
         description="Keeps a coding agent at work until its plan, its tasks and its code have passed their reviews.",
@@ -209,6 +223,7 @@ def _add_own(commands: Commands) -> None:
         run="taskie.overview:main",
     )
     _add_json(status)
+    _add_looking(commands)
     demo = _add(
         commands,
         "demo",
@@ -255,4 +270,40 @@ def _add_own(commands: Commands) -> None:
     _add_json(doctor)
     doctor.add_argument(
         "--plugin", action="store_true", help="a session that has loaded the plugin asks, as /taskie:doctor does"
+    )
+
+
+def _add_looking(commands: Commands) -> None:
+    """What shows a plan to people: a page, a line that follows it, a line for the client."""
+    report = _add(
+        commands,
+        "report",
+        "a plan as one HTML file: timeline, verdicts, time, cost, every review",
+        "Writes one HTML file that shows a plan: its stage, its tasks, a timeline of its reviews, verdicts, models, "
+        "time and cost, and each review with its answer. It needs no network and no script. Prints the file's name.",
+        run="taskie.report.command:run",
+    )
+    report.add_argument(
+        "--output", metavar="FILE", help="where to write it, - for stdout (default: taskie-report-PLAN.html, here)"
+    )
+    report.add_argument("--open", dest="open_", action="store_true", help="open it in the browser")
+    watch = _add(
+        commands,
+        "watch",
+        "what runs now, in one line that follows it",
+        "Shows the review that is running: since when, with which model, and until when; else what the plan waits for. "
+        "On a terminal one line that is kept up to date, else one line for each change. Ends with Ctrl-C.",
+        run="taskie.watch:run",
+    )
+    watch.add_argument("--once", action="store_true", help="say it once and end")
+    for parser in (report, watch):
+        parser.add_argument("--plan", metavar="ID", help="which plan (default: the one that was modified last)")
+    _add(
+        commands,
+        "statusline",
+        "one line about the plan, for the client's status line",
+        "Reads what the client sends to a status line's command, as JSON on stdin, and prints one short line about the "
+        "newest plan; nothing where there is none. Always exits 0. In the client's settings: "
+        '"statusLine": {"type": "command", "command": "taskie statusline"}',
+        run="taskie.statusline:main",
     )

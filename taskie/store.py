@@ -31,6 +31,17 @@ class StoreError(CommandError):
 
 def read_regular(path: str, limit: int = MAX_STATE) -> bytes | None:
     """The content of a regular file, None if there is none. A FIFO must not hang us, a link not lead us out."""
+    found = read_beginning(path, limit)
+    if found is None:
+        return None
+    data, more = found
+    if more:
+        raise StoreError(f"{os.path.basename(path)} is larger than {limit >> 20} MB")
+    return data
+
+
+def read_beginning(path: str, limit: int) -> tuple[bytes, bool] | None:
+    """As much of a regular file as the limit allows, and whether there is more; None if there is no such file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -39,17 +50,12 @@ def read_regular(path: str, limit: int = MAX_STATE) -> bytes | None:
         reason = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read ({error.strerror})"
         raise StoreError(f"{os.path.basename(path)} {reason}") from None
     try:
-        info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode):
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise StoreError(f"{os.path.basename(path)} is not a regular file")
-        if info.st_size > limit:
-            raise StoreError(f"{os.path.basename(path)} is larger than {limit >> 20} MB")
         data = bytearray()
-        while chunk := os.read(fd, 1 << 20):
-            data += chunk
-            if len(data) > limit:  # it grows while we read
-                raise StoreError(f"{os.path.basename(path)} is larger than {limit >> 20} MB")
-        return bytes(data)
+        while len(data) <= limit and (chunk := os.read(fd, min(1 << 20, limit + 1 - len(data)))):
+            data += chunk  # to the end, not to its size of a moment ago: it may grow while we read
+        return bytes(data[:limit]), len(data) > limit
     except OSError as error:
         raise StoreError(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
     finally:

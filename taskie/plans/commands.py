@@ -6,12 +6,13 @@ import json
 import os
 import re
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from taskie import config, project
 from taskie.engine import Status, Table
 from taskie.errors import USAGE_ERROR, CommandError
-from taskie.plans import MARKER, answered, files, journal, state, transitions
+from taskie.plans import MARKER, answered, files, glance, journal, state, transitions
 from taskie.plans.phases import ONE_TASK, PHASES, REVIEWS
 from taskie.protocol import parse_json, shown
 from taskie.store import StoreError
@@ -201,9 +202,15 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
     newest = files.newest_plan(plans) if plans else None
     rows.sort(key=lambda row: (row["plan"] != newest, row["plan"]))
     nothing = f"No plans here ({MARKER} is not in this directory, nor above it up to the repository's root)."
+    now = time.time()
+    told = []
     for row in rows:
-        row["record"] = _record(os.path.join(plans or "", row["plan"]))
-    told = [f"{shown(row['plan'], 40)}: {line}" for row in rows if (line := _told(row["record"]))]
+        path = os.path.join(plans or "", row["plan"])
+        row["record"] = _record(path)
+        running = journal.running(path)
+        row["running"] = running.as_dict() if running else None
+        lines = [_told(row["record"]), f"reviewing now: {glance.runs(running, now)}" if running else ""]
+        told += [f"{shown(row['plan'], 40)}: {line}" for line in lines if line]
     found = answered.count(os.path.join(plans or "", row["plan"]) for row in rows)
     told += [answered.summary(found)] if found["findings"] else []
     return Status({"root": root, "plans": rows, "findings": found}, [_table(rows) if rows else nothing, *told])

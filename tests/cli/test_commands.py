@@ -14,6 +14,7 @@ from typing import Callable
 import pytest
 from support import ROOT
 from support.commands import Taskie
+from support.running import reviewing
 
 from pytest_taskie import Events, FakeCli, Plan, Project
 from taskie import cli, demo, stand_in
@@ -191,6 +192,7 @@ class TestStatus:
             "reviews": "0/8",
             "model": "opus",
             "record": {"reviews": 0, "cost_usd": 0.0, "last": None, "problem": None},
+            "running": None,
         }
 
     def test_what_the_reviews_came_to(
@@ -226,6 +228,19 @@ class TestStatus:
         (plan.path / "reviews.jsonl").mkdir()
         assert cli.main(["status"]) == 0
         assert "test-plan: reviews.jsonl is not a regular file" in capsys.readouterr().out
+
+    def test_the_review_that_runs(self, plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+        plan.state.write(phase="new-plan")
+        with reviewing(plan.path, session="session") as announced:
+            assert cli.main(["status"]) == 0
+            lines = capsys.readouterr().out.splitlines()
+            assert cli.main(["status", "--json"]) == 0
+            (told,) = json.loads(capsys.readouterr().out)["plans"]
+        said = r"test-plan: reviewing now: plan review 2 \(sonnet\), 4\d s, until \d\d:\d\d"
+        assert re.fullmatch(said, lines[-1])
+        assert told["running"] == announced
+        assert cli.main(["status"]) == 0
+        assert "reviewing now" not in capsys.readouterr().out
 
     @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
     def test_it_fits_the_terminal(

@@ -1,0 +1,79 @@
+"""The status line in the real client, in a terminal: what it sends, that it shows our line, and when it asks again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from support import ROOT, blocks
+
+from pytest_taskie import Project
+from pytest_taskie.client import ClaudeClient
+
+pytestmark = [pytest.mark.client, pytest.mark.state]
+
+SECONDS = 50
+DOCUMENTED = json.loads(blocks((ROOT / "docs" / "looking.md").read_text(), "json")[0])
+TASKIE = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'bin' / 'taskie'))}"
+KNOWN = {
+    "hasCompletedOnboarding": True,
+    "theme": "dark",
+    "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
+}
+
+
+@pytest.fixture
+def shows(claude_client: type[ClaudeClient], project: Project, tmp_path: Path) -> Callable[..., str]:
+    """What the client draws in a terminal with the documented setting, until a file is there."""
+
+    def run(awaited: Path, wrapper: str) -> str:
+        home = Path(project.env["HOME"])
+        line = {**DOCUMENTED["statusLine"]}
+        line["command"] = wrapper.format(line["command"].replace("taskie", TASKIE, 1))
+        (home / ".claude").mkdir(exist_ok=True)
+        (home / ".claude" / "settings.json").write_text(json.dumps({"statusLine": line}))
+        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        (home / ".claude.json").write_text(json.dumps({**KNOWN, "projects": {str(project.path): trusted}}))
+        client = claude_client()
+        terminal = (sys.executable, str(Path(__file__).with_name("terminal.py")), str(awaited), str(SECONDS))
+        program = (*terminal, *client.installation.command)
+        client.installation = dataclasses.replace(client.installation, command=program)
+        return client.command(env={"TERM": "xterm-256color"}, timeout=SECONDS + 10).stdout
+
+    return run
+
+
+def test_the_line_is_shown(project: Project, shows: Callable[..., str], tmp_path: Path) -> None:
+    state = {"phase": "plan-review", "next_phase": "post-plan-review", "phase_iteration": 2}
+    project.make_plan("my-plan", state=state)
+    record = tmp_path / "sent"
+    kept = shlex.quote(str(record))
+    drawn = shows(record, f"tee {kept}.part | {{}}; mv {kept}.part {kept}")
+    assert "my-plan · Plan review 2/8" in drawn
+    sent = json.loads(record.read_text())
+    assert sent["cwd"] == sent["workspace"]["current_dir"] == sent["workspace"]["project_dir"] == str(project.path)
+    assert isinstance(sent["session_id"], str)
+    assert isinstance(sent["model"]["display_name"], str)
+
+
+def test_nothing_is_shown_without_a_plan(project: Project, shows: Callable[..., str], tmp_path: Path) -> None:
+    record = tmp_path / "said"
+    kept = shlex.quote(str(record))
+    shows(record, f"{{}} > {kept}.part 2>&1; mv {kept}.part {kept}")
+    assert record.read_text() == ""
+
+
+def test_it_is_asked_for_again_though_nothing_happens(
+    project: Project, shows: Callable[..., str], tmp_path: Path
+) -> None:
+    """A review runs inside a stop, in which nothing else happens: only the interval keeps its time up to date."""
+    project.make_plan("my-plan", state={"phase": "plan-review"})
+    calls, third = tmp_path / "calls", tmp_path / "third"
+    counted = f"echo >> {calls}; [ $(wc -l < {calls}) -lt 4 ] || touch {third}"
+    shows(third, f"{{}}; {counted}")
+    assert third.exists()
