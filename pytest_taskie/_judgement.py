@@ -189,7 +189,8 @@ def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: s
     if decision in ("ask", "defer"):
         return reading("asked", f"{subject} is left to the user: {decision}")
     if context and event_name in STOPS:
-        return reading("continued", f"{subject} is not blocked, but additionalContext goes on with the turn")
+        sentence = f"{subject} is not blocked, but additionalContext goes on with the turn"
+        return reading("continued", sentence, by=context)
     if exit_code:
         return reading("allowed", f"{subject} is allowed, but the hook failed", f"{_ended(exit_code)} beside the JSON")
     how = f": {stray}" if stray else ", with a message to the user" if message else ""

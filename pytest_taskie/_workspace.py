@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,9 +126,8 @@ class Project:
         self.transcript = self.home / ".claude" / "projects" / folder / f"{self.session_id}.jsonl"
         self.path.mkdir(parents=True)
         self.transcript.parent.mkdir(parents=True)
-        messages = [{"role": "user", "content": "go on"}, {"role": "assistant", "content": "Done."}]
-        lines = (json.dumps({"type": message["role"], "message": message}) + "\n" for message in messages)
-        self.transcript.write_text("".join(lines))
+        self.says("user", "go on")
+        self.says("assistant", "Done.")
         self.env = clean_environment(os.environ)
         self.env.update(
             HOME=str(self.home),
@@ -137,6 +136,17 @@ class Project:
             # The temporary directory may be inside a repository.
             GIT_CEILING_DIRECTORIES=str(root),
         )
+
+    def says(self, role: str, content: str | Sequence[Mapping[str, Any]]) -> None:
+        """Add a message to the session's transcript, as the client does: a text, or blocks."""
+        entry = {"type": role, "message": {"role": role, "content": content}}
+        with self.transcript.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry, separators=(",", ":")) + "\n")
+
+    def calls(self, tool: str, **arguments: object) -> None:
+        """Add a tool call of the agent's to the transcript: `project.calls("Write", file_path=…)`. It does nothing."""
+        given = {key: os.fspath(v) if isinstance(v, os.PathLike) else v for key, v in arguments.items()}
+        self.says("assistant", [{"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": tool, "input": given}])
 
     def git(self, *arguments: str) -> str:
         """Run git here and return what it printed. The first use makes the repository, also without arguments."""
@@ -167,10 +177,11 @@ class Project:
         state: Mapping[str, Any] | None = None,
         files: Mapping[str, str | None] | None = None,
     ) -> Plan:
-        """A valid plan. `tasks=None`: no tasks; `state`: fields that differ from a new plan's; `files`: others,
-        None leaves one out."""
+        """A valid plan, which the session has written, as its transcript shows. `tasks=None`: no tasks; `state`:
+        fields that differ from a new plan's; `files`: others, None leaves one out."""
         plan = Plan(self.path / ".taskie" / "plans" / plan_id)
         plan.path.mkdir(parents=True)
+        self.calls("Write", file_path=plan.path / "plan.md")
         plan.write("plan.md", f"# Plan {plan_id}\n\n## Overview\n\nA plan for a test.\n")
         if tasks is not None:
             plan.tasks(tasks)

@@ -109,9 +109,11 @@ class ClaudeClient(ScriptedClient):
     def _read(
         self, events: Sequence[Json], requests: Sequence[Request], stdins: Sequence[Json], transcript: Sequence[Json]
     ) -> Story:
+        stops = read_stops(events, stdins, SPY_MARK)
+        told = [*map(feedback_text, events), *(stop.context for stop in stops)]
         return Story(
-            stops=tuple(read_stops(events, stdins, SPY_MARK)),
-            feedback=tuple(text for text in map(feedback_text, events) if text is not None),
+            stops=tuple(stops),
+            feedback=tuple(text for text in told if text is not None),
             system_messages=tuple(system_messages(transcript, events)),
             result=next((e for e in reversed(events) if e.get("type") == "result"), {}),
         )

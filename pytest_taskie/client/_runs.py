@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_taskie._judgement import judge
 from pytest_taskie.client._request import Request, text_of
 
 Json = Mapping[str, Any]
@@ -20,8 +21,9 @@ FEEDBACK = "Stop hook feedback:\n"
 class Stop:
     """One run of one Stop hook.
 
-    `decision` is what the client made of it ("block" or None), not what the hook printed. Clients before 2.1 do not
-    report a hook's output: `stdout`, `stderr`, `exit_code` and `outcome` are None, and parallel hooks are one stop.
+    `decision` is what the client made of it ("block" or None), not what the hook printed. `context`: it went on because
+    of this `additionalContext`, which is a block without an error. Clients before 2.1 do not report a hook's
+    output: `stdout`, `stderr`, `exit_code` and `outcome` are None, and parallel hooks are one stop.
     """
 
     decision: str | None
@@ -30,6 +32,7 @@ class Stop:
     stderr: str | None = None
     exit_code: int | None = None
     outcome: str | None = None
+    context: str | None = None
 
     @property
     def active(self) -> bool | None:
@@ -102,26 +105,32 @@ def read_stops(events: Sequence[Json], inputs: Sequence[Json], mark: str) -> lis
     if not any(event.get("subtype") == "hook_response" for event in events):
         return _stops_without_reports(events, inputs)
     found: list[Stop] = []
-    for number, (reports, said) in enumerate(_grouped(events)):
+    for number, (reports, said, went_on) in enumerate(_grouped(events)):
         real = [report for report in reports if mark not in str(report.get("stderr", ""))]
         stdin = inputs[number] if number < len(inputs) else None
         for report in real:
             blocks = bool(said) and (len(real) == 1 or _said_by(report, said))
+            context = _context(report) if went_on and not blocks else None
             found.append(
                 Stop(
-                    "block" if blocks else None,
+                    "block" if blocks or context is not None else None,
                     stdin,
                     str(report.get("stdout", "")),
                     str(report.get("stderr", "")),
                     report.get("exit_code"),
                     report.get("outcome"),
+                    context,
                 )
             )
     return found
 
 
-def _grouped(events: Sequence[Json]) -> Iterable[tuple[list[Json], list[str]]]:
-    """Each stop's hook reports, and the feedback that followed before the model spoke again."""
+def _context(report: Json) -> str | None:
+    return judge(int(report.get("exit_code") or 0), str(report.get("stdout", "")), "").context
+
+
+def _grouped(events: Sequence[Json]) -> Iterable[tuple[list[Json], list[str], bool]]:
+    """Each stop's hook reports, the feedback that followed before the model spoke again, and whether it did."""
     reports: list[Json] = []
     said: list[str] = []
     for event in events:
@@ -132,10 +141,11 @@ def _grouped(events: Sequence[Json]) -> Iterable[tuple[list[Json], list[str]]]:
             said.append(text)
         elif event.get("type") in ("assistant", "result") and reports:
             # Feedback that no answer follows was overruled: by `continue: false`, or by the cap.
-            yield reports, said if event["type"] == "assistant" else []
+            went_on = event["type"] == "assistant"
+            yield reports, said if went_on else [], went_on
             reports, said = [], []
     if reports:
-        yield reports, []
+        yield reports, [], False
 
 
 def _said_by(report: Json, said: Sequence[str]) -> bool:

@@ -30,7 +30,7 @@ def effect(run: Run) -> str:
         return "stopped"
     if len(agents) == 1:
         return "allowed"
-    return "blocked" if run.feedback else "continued"
+    return "continued" if run.stops[0].context is not None else "blocked"
 
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: output.name.replace(" ", "-"))
@@ -49,7 +49,8 @@ def test_output(
     observe(f"output: {output.name}", effect(run))
     assert run.exit_code == 0
     assert effect(run) == output.expected(version)
-    assert run.stops[0].decision == ("block" if effect(run) == "blocked" else None)
+    assert run.stops[0].decision == ("block" if effect(run) in ("blocked", "continued") else None)
+    assert bool(run.feedback) == (effect(run) in ("blocked", "continued"))
 
     if output.expected(version) == output.effect:
         reading = judge(output.exit_code, output.stdout, output.stderr, "Stop", command)

@@ -9,12 +9,16 @@ import pytest
 from pytest_taskie import HookResult, assert_approved, assert_blocked
 
 BLOCK = HookResult("h", 0, '{"decision": "block", "reason": "Read plan-review-1.md."}', "")
+CONTEXT = HookResult(
+    "h", 0, '{"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "Read plan-review-1.md."}}', ""
+)
 NOTE = HookResult("h", 0, '{"systemMessage": "Plan validated."}', "")
 
 
 def test_they_pass() -> None:
     assert_blocked(BLOCK)
     assert_blocked(BLOCK, r"plan-review-\d\.md")
+    assert_blocked(CONTEXT, r"plan-review-\d\.md")
     assert_approved(NOTE)
     assert_approved(NOTE, "validated")
     assert_approved(HookResult("h", 0, "", ""))
@@ -24,6 +28,7 @@ def test_they_pass() -> None:
     ("result", "message", "says"),
     [
         pytest.param(BLOCK, None, "not approved: the stop is blocked", id="blocked"),
+        pytest.param(CONTEXT, None, "not approved: the stop is not blocked, but", id="continued"),
         pytest.param(NOTE, "rejected", "the message does not match 'rejected'", id="another message"),
         pytest.param(HookResult("h", 0, "", ""), "x", "the message does not match 'x'", id="no message"),
         pytest.param(HookResult("h", 1, "", "boom"), None, "only by accident: exit code 1", id="failed"),
@@ -42,6 +47,7 @@ def test_assert_approved_fails(result: HookResult, message: str | None, says: st
     [
         pytest.param(NOTE, None, "not blocked: the stop is allowed", id="approved"),
         pytest.param(BLOCK, "^plan", "the reason does not match '^plan'", id="another reason"),
+        pytest.param(CONTEXT, "^plan", "the reason does not match '^plan'", id="another context"),
         pytest.param(HookResult("h", 0, f"{BLOCK.stdout}x", ""), None, "not blocked: the stop is allowed", id="lost"),
         pytest.param(HookResult("h", 1, "", "boom"), None, "not blocked: the stop is allowed", id="failed"),
     ],
