@@ -124,6 +124,7 @@ class Config(Value):
     review_findings: bool = _setting(False, _flag)
     review_remember: bool = _setting(False, _flag)
     review_fail_on: tuple[str, ...] = _setting(("minor",), _severities)
+    review_push: bool = _setting(False, _flag)
     loop_guard: str = _setting("progress", _one_of("progress", "strict"))
     claudex_sandbox: str = _setting("bypass", _one_of("bypass", "workspace-write"))
     warnings: tuple[str, ...] = ()

@@ -23,6 +23,7 @@ from taskie.protocol import (
     read_stdin,
     render,
     shown,
+    takes_feedback,
     write,
 )
 
@@ -47,7 +48,9 @@ def main(argv: Sequence[str] = (), only: str | None = None) -> int:
     deadline = time.monotonic() + (BUDGET if name == "Stop" else AT_ONCE)
     client = "--fail-open" in argv
     strict = name == "Stop" and not only and not client
-    return answer(lambda event, env: decide(event, env, deadline, only, client), name, only=only, strict=strict)
+    return answer(
+        lambda event, env: decide(event, env, deadline, only, client), name, only=only, strict=strict, client=client
+    )
 
 
 def answer(
@@ -56,6 +59,7 @@ def answer(
     *,
     only: str | None = None,
     strict: bool = False,
+    client: bool = False,
     subject: str = "Taskie's hook",
     skippable: bool = True,
     stdout: int = 1,
@@ -63,8 +67,8 @@ def answer(
     """One event from stdin, at most one line to stdout. Whatever goes wrong in between ends here, as an approval.
 
     `name`: the event that is meant, whatever the input says. `only`: an engine that answers in its own dialect.
-    `strict`: input that cannot be used exits 2, for scripts; a client would take that for a block. `skippable`: inside
-    a review that Taskie has started, everything is allowed.
+    `strict`: input that cannot be used exits 2, for scripts; a client would take that for a block. `client`: it is
+    one that calls, as in `hooks.json`. `skippable`: inside a review that Taskie has started, everything is allowed.
     """
     began = process_start()
     env = dict(os.environ)
@@ -85,7 +89,8 @@ def answer(
         except Exception as error:
             decision = Decision(warnings=(report(error, env, subject),), details=FAILED)
         try:
-            return _say(decision, event, name, only, stdout)
+            feedback = client and event is not None and takes_feedback(event, env)
+            return _say(decision, event, name, only, stdout, feedback)
         except Exception as error:  # it cannot be put into words: a reason that is not a text, a dialect's bug
             decision = Decision(warnings=(report(error, env, subject),), details=FAILED)
             return _say(decision, event, name, None, stdout)
@@ -166,9 +171,11 @@ def _directory(event: Event, *, needed: bool) -> str:
     return here or os.sep
 
 
-def _say(decision: Decision, event: Event | None, name: str | None, only: str | None, stdout: int) -> int:
+def _say(
+    decision: Decision, event: Event | None, name: str | None, only: str | None, stdout: int, feedback: bool = False
+) -> int:
     """Notes on stderr for whoever runs it by hand, one line on stdout for the client."""
-    line = render(decision, name or (event.name if event else "Stop"))
+    line = render(decision, name or (event.name if event else "Stop"), feedback)
     notes = list(decision.warnings)
     if only and name == "Stop":
         from taskie import engines

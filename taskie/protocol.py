@@ -22,6 +22,8 @@ PATIENCE = 5.0
 # Seconds for one stop, and for any other event. Past the client's own limit, which leaves a stop MARGIN to clean up,
 # it would be allowed without a word.
 BUDGET, AT_ONCE, MARGIN = 570.0, 20.0, 30.0
+# Of context that is longer, in characters, the client gives the model the name of a file.
+LONGEST_CONTEXT = 10_000
 
 
 class InputError(Exception):
@@ -73,10 +75,21 @@ class Decision(Value):
 APPROVE = Decision()
 
 
-def render(decision: Decision, event: str = "Stop") -> str:
+def takes_feedback(event: Event, env: Mapping[str, str]) -> bool:
+    """Whether this client goes on with its turn on a Stop's `additionalContext`, as it does on a block.
+
+    Clients from 2.1.163 do; earlier ones would lose it. `prompt_id` is in the events of 2.1.196 and later, and the
+    variable, which the client itself sets, shows that it is Claude Code whose event this is: any other gets a block.
+    """
+    session = event.session_id
+    return bool(session and env.get("CLAUDE_CODE_SESSION_ID") == session and _text(event.fields.get("prompt_id")))
+
+
+def render(decision: Decision, event: str = "Stop", feedback: bool = False) -> str:
     """One line that both clients accept: a field of the wrong type, or an unknown one, would lose the block.
 
-    Before a tool there may be nothing to say, and silence allows it: then the line is empty.
+    Before a tool there may be nothing to say, and silence allows it: then the line is empty. `feedback`: the client
+    goes on with the turn on context too, and shows that as feedback instead of as an error of the hook.
     """
     out: dict[str, object] = {}
     if decision.reason is not None:
@@ -84,6 +97,8 @@ def render(decision: Decision, event: str = "Stop") -> str:
         if event == "PreToolUse":
             denial = {"permissionDecision": "deny", "permissionDecisionReason": reason}
             out["hookSpecificOutput"] = {"hookEventName": event, **denial}  # without its name the client ignores it
+        elif feedback and event == "Stop" and len(reason.encode()) <= LONGEST_CONTEXT:
+            out["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": reason}
         else:
             out["decision"] = "block"
             out["reason"] = reason

@@ -55,17 +55,19 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
 
 def _look(turn: Turn, context: Context, plan: PlanDirectory, problems: list[str]) -> Seen:
     """Everything that the decision rests on."""
-    seen = loop.Seen(turn, context.config, plugin_root(), plan, files.contents(plan))
+    seen = loop.Seen(turn, context.config, plugin_root(), plan, files.contents(plan), client=context.client)
     raw = None
     try:
         raw = state.load(plan.path)
+        seen = seen.replace(stateless=raw is None)
         if raw is not None:
             current = state.interpret(raw, context.config)
             owed, number, task = loop.awaited(current), current.phase_iteration, current.current_task
             answered = owed is not None and files.is_answered(plan.path, owed, number, task)
             seen = _with_standing(seen.replace(state=current, answered=answered))
     except (StoreError, state.BadField) as error:
-        problems.append(f"Plan '{shown(plan.name)}': {error}; no review until it is fixed")
+        how = ": /taskie:continue-plan takes it up" if context.client else ""
+        problems.append(f"Plan '{shown(plan.name)}': {error}; no review until it is fixed{how}")
     return seen.replace(raw=raw, problems=tuple(problems))
 
 
@@ -107,10 +109,20 @@ def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
                 why = f"Review failed: {error}. The state is unchanged, so the next stop tries again."
                 raise NoReview(why, warnings) from None
             reviewed = record.end(reviewed, file=name)
+            push = context.client and context.config.review_push and _has_remote(context)
             # Somebody may have added a task meanwhile.
-            seen = _with_standing(seen.replace(ran=due, reviewed=reviewed, contents=files.contents(plan)))
+            seen = _with_standing(seen.replace(ran=due, reviewed=reviewed, push=push, contents=files.contents(plan)))
             seen = seen.replace(problems=(*seen.problems, *reviewed.warnings))
             return _record(seen, loop.decide(seen))
+
+
+def _has_remote(context: Context) -> bool:
+    from taskie.git import Git, GitError
+
+    try:
+        return bool(Git(context.root, context.env, context.deadline)("remote").strip())
+    except GitError:
+        return False
 
 
 def _record(seen: Seen, conclusion: Conclusion) -> Decision:

@@ -36,13 +36,16 @@ if TYPE_CHECKING:
     from taskie.plans.state import PlanState
     from taskie.plans.tasks import Task
 
+MORE = 4  # reviews that a person is offered once the limit is reached
+
 
 class Seen(Value):
     """All that a decision rests on; `problems` are what could not be read, for the person.
 
-    `state` is what `raw` means, None if it cannot be used, and `standing` how far its tasks are. `answered`: the
-    post-review that it waits for is written, of this iteration and not older than its review. A review that `ran` is
-    `reviewed`, or a `failure`.
+    `state` is what `raw` means, None if it cannot be used (`stateless`: there is none), and `standing` how far its
+    tasks are. `answered`: the post-review that it waits for is written, of this iteration and not older than its
+    review. A review that `ran` is `reviewed`, or a `failure`. `client`: the answer is for a person in a client and not
+    for a script. `push`: the agent is to push what it commits.
     """
 
     turn: Turn
@@ -55,9 +58,12 @@ class Seen(Value):
     state: PlanState | None = None
     standing: Standing = Standing()
     answered: bool = False
+    stateless: bool = False
     ran: Due | None = None
     reviewed: Reviewed | None = None
     failure: str | None = None
+    client: bool = False
+    push: bool = False
 
 
 class Due(Value):
@@ -91,14 +97,14 @@ def decide(seen: Seen) -> Conclusion:
     if before:
         return _back_to_work(seen, due, before)
     if not turn.may_block(due.evidence):
-        return _validate(seen, f"A {due.review.title} is due. It runs when the agent stops in its next turn.")
+        return _validate(seen, f"{due.review.with_article} is due. It runs when the agent stops in its next turn.")
     if not is_plan_id(name):
         allowed = "letters, digits, '.', '_' and '-'"
         return _validate(seen, f"Plan '{shown(name)}' is not reviewed: rename its directory, using only {allowed}")
     if due.state.max_reviews == 0:
         changes = {"phase": due.review.phase, "phase_iteration": 0}
         return _advance(seen, due, changes, "skipped (max_reviews=0)")
-    obstacle = seen.failure or limit_message(due.state, due.review) or _missing(seen, due)
+    obstacle = seen.failure or limit_message(due.state, due.review, seen.client) or _missing(seen, due)
     return _validate(seen, obstacle) if obstacle else Conclusion(due=due)
 
 
@@ -112,14 +118,14 @@ def iteration(state: PlanState) -> int:
     return (state.phase_iteration or 0) + 1
 
 
-def limit_message(state: PlanState, review: Review) -> str | None:
+def limit_message(state: PlanState, review: Review, client: bool = False) -> str | None:
     """What to say if the budget of this cycle is spent."""
     if iteration(state) <= state.max_reviews:
         return None
-    return (
-        f"Max review limit ({state.max_reviews}) reached for {review.phase}. "
-        "Edit state.json to adjust max_reviews or set next_phase manually."
-    )
+    reached = f"Max review limit ({state.max_reviews}) reached for {review.phase}."
+    if client:
+        return f"{reached} /taskie:limit {state.max_reviews + MORE} allows {MORE} more, /taskie:stop leaves the loop."
+    return f"{reached} Edit state.json to adjust max_reviews or set next_phase manually."
 
 
 def _due(seen: Seen) -> Due | None:
@@ -177,9 +183,10 @@ def _pause(seen: Seen) -> str | None:
     state = seen.state
     owed = awaited(state) if state else None
     if state and owed and seen.turn.active:
+        end = "type /taskie:stop" if seen.client else "set next_phase to null in state.json"
         return (
             f"The {owed.post} of iteration {state.phase_iteration or 0} is not done, so the review loop "
-            "pauses here. Run /taskie:continue-plan to go on, or set next_phase to null in state.json to end it."
+            f"pauses here. Run /taskie:continue-plan to go on, or {end} to end it."
         )
     if state and state.next_phase is not None and state.next_phase not in PHASES:
         return f"state.json: next_phase {shown(state.next_phase)!r} does not exist; no review until it is fixed"
@@ -219,10 +226,16 @@ def _conclude(seen: Seen, due: Due, reviewed: Reviewed) -> Conclusion:
     if in_a_row >= required:
         price = f" This review: {reviewed.price}." if reviewed.price else ""
         return _advance(seen, due, changes, "passed", price)
-    verdict = f"PASS, {in_a_row} of {required} in a row" if reviewed.clean else "FAIL"
-    told = f"{review.title.capitalize()} {number} of at most {state.max_reviews} ({model}): {verdict}"
+    passed = f"PASS, {in_a_row} of {required} in a row" if reviewed.clean else ""
+    told = f"{review.title.capitalize()} {number} of at most {state.max_reviews} ({model}): {passed or 'FAIL'}"
     message = f"{told}, {reviewed.price}." if reviewed.price else f"{told}."
-    reason = review.block(plan=seen.plan.label, root=seen.plugin, iteration=number, task=state.current_task)
+    place, task = seen.plan.label, state.current_task
+    if seen.client:
+        reason = review.feedback(
+            plan=place, root=seen.plugin, iteration=number, task=task, passed=passed, push=seen.push
+        )
+    else:
+        reason = review.block(plan=place, root=seen.plugin, iteration=number, task=task)
     if reviewed.findings:
         from taskie.plans import findings  # most reviews have none
 
@@ -265,11 +278,13 @@ def _validate(seen: Seen, warning: str | None) -> Conclusion:
     missing = [] if seen.raw is None else missing_fields(seen.raw)
     if missing:
         warnings.append(f"{name}: state.json: missing required fields: {', '.join(missing)}")
+    elif seen.client and seen.stateless and "plan.md" in contents.names and not seen.turn.active:
+        warnings.append(f"{name} has no state.json, so it is not reviewed; /taskie:continue-plan takes it up.")
     reason = message = None
     if wrong and seen.turn.active:
         warnings.append(f"{name}: {'; '.join(wrong)}")
     elif wrong:
         reason = f"{name}: {'; '.join(wrong)}"
-    elif not seen.turn.active:
+    elif not seen.turn.active and not seen.client:
         message = f"{name} structure validated successfully"
     return Conclusion(Decision(reason, message, tuple(warnings)))

@@ -22,7 +22,8 @@ class Review(Value):
     """One kind of review. `{plan}` is the plan's directory, `{task}` the current task, `{n}` the iteration.
 
     `resumed_by` is the action that finishes what is to be reviewed, if it was left half done. `targets` are the
-    phases that a passed review leads to: without and with `tdd`.
+    phases that a passed review leads to: without and with `tdd`. `block` is what the design says to the agent, word
+    for word; `feedback` says it in a client, where it stands in front of a person.
     """
 
     phase: str
@@ -33,6 +34,7 @@ class Review(Value):
     reads: str
     performs: str
     fixes: str
+    place: str
     finally_: str
     needs: str
     resumed_by: str
@@ -44,6 +46,10 @@ class Review(Value):
     def post_file(self, iteration: int, task: str | None = None) -> str:
         return f"{self.subject.format(task=task)}-post-review-{iteration}.md"
 
+    @property
+    def with_article(self) -> str:
+        return f"{'An' if self.title[0] in 'aeiou' else 'A'} {self.title}"
+
     def prompt(self, *, plan: str, root: str, iteration: int, task: str | None, task_files: Sequence[str]) -> str:
         reads = self.reads.format(plan=plan, task=task, task_files=" ".join(f"{plan}/{name}" for name in task_files))
         performs = self.performs.format(action=f"{root}/actions/{self.phase}.md")
@@ -54,9 +60,8 @@ class Review(Value):
 
     def block(self, *, plan: str, root: str, iteration: int, task: str | None) -> str:
         name = plan.rpartition("/")[2]
-        article = "An" if self.title[0] in "aeiou" else "A"
         return (
-            f"{article} {self.title} (iteration {iteration}) has been written to {plan}/{self.file(iteration, task)} "
+            f"{self.with_article} (iteration {iteration}) has been written to {plan}/{self.file(iteration, task)} "
             f"by an independent reviewer. Read this review file and perform the {self.post} action: "
             f"{self.fixes}, then create {plan}/{self.post_file(iteration, task)} documenting your fixes. "
             "AFTER completing all post-review work and writing the post-review file, update state.json atomically "
@@ -66,6 +71,28 @@ class Review(Value):
             f'mv to prevent corruption. (This does it in one step: "{root}/bin/taskie" state set --plan {name} '
             f"phase={self.post} next_phase={self.phase}) {self.finally_} "
             "(To stop the review loop, set next_phase to null in state.json.)"
+        )
+
+    def feedback(self, *, plan: str, root: str, iteration: int, task: str | None, passed: str, push: bool) -> str:
+        """`passed`: how it passed, "" if it did not."""
+        name = plan.rpartition("/")[2]
+        action = f"perform the {self.post} action ({root}/actions/{self.post}.md)"
+        if passed:
+            found = f"found nothing that blocks ({passed})"
+            todo = f"{action}: look at its remarks, if it has any, and follow those that you agree with"
+            wrote = "each remark and what you did about it, or that there was none"
+        else:
+            found = "found issues"
+            todo = f"{action}: address each issue in {self.place}, or say why not"
+            wrote = "each issue and what you did about it"
+        return (
+            f"{self.title.capitalize()} {iteration}, by an independent reviewer, {found}: "
+            f"{plan}/{self.file(iteration, task)}\n"
+            f"1. Read it and {todo}.\n"
+            f"2. Write {plan}/{self.post_file(iteration, task)}: {wrote}.\n"
+            f'3. Record it: "{root}/bin/taskie" state set --plan {name} phase={self.post} next_phase={self.phase}\n'
+            f"4. Commit{', push to remote' if push else ''} and stop: the next review follows.\n"
+            "The user can leave the loop with /taskie:stop."
         )
 
 
@@ -89,6 +116,7 @@ REVIEWS: Mapping[str, Review] = {
             reads="{plan}/plan.md",
             performs="Perform the plan review action described in {action}",
             fixes="address all issues in plan.md",
+            place="plan.md",
             finally_="Push to remote.",
             needs=NOTHING,
             resumed_by=NEW_PLAN,
@@ -103,6 +131,7 @@ REVIEWS: Mapping[str, Review] = {
             reads="{plan}/tasks.md and the task files: {task_files}",
             performs="Perform the tasks review action described in {action}",
             fixes="address all issues in tasks.md and task files",
+            place="tasks.md and the task files",
             finally_="Push to remote.",
             needs=ALL_TASKS,
             resumed_by=CREATE_TASKS,
@@ -117,6 +146,7 @@ REVIEWS: Mapping[str, Review] = {
             reads="the plan in {plan}/plan.md, then read {plan}/task-{task}.md",
             performs="Now perform the code review action described in {action} for this task",
             fixes="address all issues, update the code",
+            place="the code and its tests",
             finally_="Update tasks.md and push to remote.",
             needs=ONE_TASK,
             resumed_by=CONTINUE_TASK,
@@ -131,6 +161,7 @@ REVIEWS: Mapping[str, Review] = {
             reads="{plan}/plan.md, {plan}/tasks.md, and the task files: {task_files}",
             performs="Perform the all-code-review action described in {action}",
             fixes="address all issues across all tasks",
+            place="the code of all tasks",
             finally_="Update tasks.md and push to remote.",
             needs=ALL_TASKS,
             resumed_by=CONTINUE_TASK,

@@ -53,7 +53,7 @@ def test_4_4_after_two_rounds_it_escalates(loop: Autopilot) -> None:
 def test_5_1_approved_leads_to_the_commit_and_not_to_a_stop(loop: Autopilot) -> None:
     loop.go_to("code_quality")
     assert loop.advance("code_quality", "approved")["next"] == "commit"
-    assert loop.stop().blocked
+    assert loop.stop().continues
 
 
 def test_5_2_needs_refactor_is_tested_and_reviewed_again(loop: Autopilot) -> None:

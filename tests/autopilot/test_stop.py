@@ -161,7 +161,7 @@ def test_it_comes_before_plans_and_leaves_the_rest_to_them(autopilot: Autopilot,
     autopilot.do("update", "1", "status", "done")
     result = autopilot.stop()
     assert_approved(result, "phase_3")
-    assert_approved(result, "validated")
+    assert_approved(result, "has no state.json")
 
 
 def test_alone(autopilot: Autopilot, events: Events) -> None:

@@ -118,7 +118,7 @@ class TestThroughTheHook:
         claudex.write_findings(1)
         result = claudex.unified_stop(active=True)
         assert_blocked(result, "round 2 of 3")
-        assert set(result.json) == {"decision", "reason", "systemMessage"}
+        assert set(result.json) == {"hookSpecificOutput", "systemMessage"}
 
     def test_strict(self, claudex: Claudex) -> None:
         claudex.start()

@@ -24,7 +24,7 @@ from pytest_taskie.client._installation import (
 
 SUITE = Path(__file__).resolve().parent
 # The files whose tests are rows of the contract; the others test the fixtures and Taskie itself.
-CONTRACT = ("stop_output", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins")
+CONTRACT = ("stop_output", "feedback", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins")
 CHECK_TIMEOUT = 1800.0
 ROW = "contract: "
 

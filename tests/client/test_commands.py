@@ -67,7 +67,7 @@ def test_every_command_expands_from_a_marketplace(half: int, claude_client: Clie
         assert "with 'these' $WORDS" in text
         assert str(copy / "bin" / "taskie") in text
         assert [stop.decision for stop in run.stops] == [None], "the hook fires"
-        assert "validated" in (run.stops[0].stdout or "")
+        assert "has no state.json" in (run.stops[0].stdout or "")
 
 
 BOOKKEEPING = {

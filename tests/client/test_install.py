@@ -13,7 +13,7 @@ from typing import Any, Callable
 import pytest
 
 from pytest_taskie import Plan, Project
-from pytest_taskie.client import tool
+from pytest_taskie.client import ClaudeClient, tool
 from taskie.project import plugin_root
 from taskie.setup import doctor
 
@@ -58,14 +58,20 @@ def taskie(request: pytest.FixtureRequest, project: Project, tmp_path: Path) -> 
     return run
 
 
+def looks(client: Any) -> list[object]:
+    """What makes the plan this session's; Codex's transcripts are not read."""
+    look = tool("Bash", command="ls .taskie/plans/test-plan", description="look")
+    return [look] if isinstance(client, ClaudeClient) else []
+
+
 def feedback(client: Any) -> list[str]:
     """What the model is told when it stops, if anything."""
-    client.agent("Done.", "Still done.", when="go on")
+    client.agent(*looks(client), "Done.", "Still done.", when="go on")
     return list(client.prompt("go on").feedback)
 
 
 def not_blocked(client: Any) -> bool:
-    client.agent("Done.", when="and now")
+    client.agent(*looks(client), "Done.", when="and now")
     return list(client.prompt("and now").feedback) == []
 
 
@@ -213,7 +219,7 @@ def test_claude_reads_the_projects_settings_where_it_is_started(
     taskie("install", scope)
     client = claude_client()
     read = scope == "--local" and version >= doctor.LOCAL_FROM_BELOW
-    client.agent("Done.", *(["Still done."] if read else []))
+    client.agent(*looks(client), "Done.", *(["Still done."] if read else []))
     assert len(client.prompt("go on", cwd=below).feedback) == int(read)
 
 

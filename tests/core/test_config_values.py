@@ -35,6 +35,8 @@ FROM_TOML = [
     ("review", "remember", "true", True),
     ("review", "fail_on", '"major"', ("major",)),
     ("review", "fail_on", '["minor", "minor", "blocker"]', ("minor", "minor", "blocker")),
+    ("review", "push", "true", True),
+    ("review", "push", '"false"', False),
     ("loop", "guard", '"strict"', "strict"),
     ("claudex", "sandbox", '"workspace-write"', "workspace-write"),
 ]
@@ -59,6 +61,8 @@ FROM_ENVIRONMENT = [
     ("REVIEW_FINDINGS", "1", True),
     ("REVIEW_REMEMBER", "true", True),
     ("REVIEW_FAIL_ON", "minor, major", ("minor", "major")),
+    ("REVIEW_PUSH", "1", True),
+    ("REVIEW_PUSH", "false", False),
     ("LOOP_GUARD", "strict", "strict"),
     ("CLAUDEX_SANDBOX", "workspace-write", "workspace-write"),
 ]
@@ -79,6 +83,7 @@ WRONG_IN_TOML = [
     *(("review", "findings", value) for value in ('"yes"', "1", "[true]", "{}")),
     *(("review", "remember", value) for value in ('"yes"', "1", "[true]", "{}")),
     *(("review", "fail_on", value) for value in ('"critical"', "true", "1", "[]", '["minor", 2]', '"minor,,major"')),
+    *(("review", "push", value) for value in ('"on"', "1", "0", "[]", '["true"]', "{}", '""')),
     *(("loop", "guard", value) for value in ('"lax"', "true", "0", '["strict"]', '"Strict"')),
     *(("claudex", "sandbox", value) for value in ('"none"', "true", '"read-only; true"', '["bypass"]')),
 ]
@@ -110,6 +115,7 @@ WRONG_IN_ENVIRONMENT = [
     ("REVIEW_FINDINGS", "maybe"),
     ("REVIEW_REMEMBER", "maybe"),
     ("REVIEW_FAIL_ON", "minor,severe"),
+    ("REVIEW_PUSH", "yes"),
     ("LOOP_GUARD", "lax"),
     ("CLAUDEX_SANDBOX", "none; true"),
 ]
@@ -138,6 +144,7 @@ def test_defaults(tmp_path: Path) -> None:
         review_findings=False,
         review_remember=False,
         review_fail_on=("minor",),
+        review_push=False,
         loop_guard="progress",
         claudex_sandbox="bypass",
     )

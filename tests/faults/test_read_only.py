@@ -43,7 +43,7 @@ def test_read_only_plan(checked_hook: CheckedHook, plan: Plan, fake_claude: Fake
     plan.state.write(next_phase="plan-review")
     plan.path.chmod(0o555)
     result = checked_hook(by=CONFINED)
-    assert_approved(result, "validated successfully\nReview failed: .* cannot be written .Permission denied.")
+    assert_approved(result, "^Review failed: .* cannot be written .Permission denied.")
     assert "Review failed" in result.stderr
     assert checked_hook.changed == set()
     assert fake_claude.calls == []
@@ -112,7 +112,7 @@ def test_unreadable_state(checked_hook: CheckedHook, plan: Plan, fake_claude: Fa
     plan.state.write(next_phase="plan-review")
     plan.state.path.chmod(0)
     result = checked_hook(by=CONFINED)
-    assert_approved(result, r"validated successfully\n.*state\.json cannot be read \(Permission denied\)")
+    assert_approved(result, r"^Plan .*state\.json cannot be read \(Permission denied\)")
     assert checked_hook.changed == set()
     assert fake_claude.calls == []
 

@@ -118,7 +118,7 @@ def test_null_is_missing(plan: Plan, fake_claude: FakeCli, decide: Callable[...,
 def test_what_is_printed(checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli, field: str, value: str) -> None:
     plan.state.raw(state_with(field, value))
     result = checked_hook(process=field == "phase")
-    assert_approved(result, rf"validated successfully\nPlan 'test-plan': state\.json: {field} must be ")
+    assert_approved(result, rf"^Plan 'test-plan': state\.json: {field} must be ")
     assert f"state.json: {field} must be " in result.stderr
     assert checked_hook.changed == set()
     assert fake_claude.calls == []

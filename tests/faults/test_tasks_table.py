@@ -100,7 +100,7 @@ def test_where_a_code_review_leads(
 @pytest.mark.parametrize(("text", "tasks", "left"), list(TABLES.values()), ids=list(TABLES))
 def test_structure(checked_hook: CheckedHook, project: Project, text: str, tasks: list[str], left: bool) -> None:
     _plan(project, text, tasks, phase="complete-task", next_phase=None)
-    assert_approved(checked_hook(), "^Plan 'test-plan' structure validated successfully$")
+    assert checked_hook() == {"suppressOutput": True}
 
 
 @pytest.mark.parametrize("name", ["plain, left", "no header, left", "CRLF, left", "other order, left", "word ids"])

@@ -15,6 +15,7 @@ from pytest_taskie import Events, FakeCli, Plan, Project, RunHook, assert_approv
 
 OPEN = [str(HOOK), "--fail-open"]
 SILENT = {"suppressOutput": True}
+NO_STATE = "Plan 'test-plan' has no state.json"  # what Python says of the plan in these tests
 
 
 def interpreter(path: Path, script: str) -> Path:
@@ -59,21 +60,21 @@ class TestItLeavesItToPython:
     def test_however_it_is_called(self, plan: Plan, run_hook: RunHook, name: str) -> None:
         """A start that fails exits 2, which a client takes for a block."""
         result = run_hook(command=f"cd '{ROOT}/hooks' && exec sh {name} --fail-open")
-        assert_approved(result, "validated")
+        assert_approved(result, NO_STATE)
 
     def test_with_a_plan_here(self, plan: Plan, run_hook: RunHook) -> None:
-        assert_approved(run_hook(command=OPEN), "validated")
+        assert_approved(run_hook(command=OPEN), NO_STATE)
 
     def test_with_a_plan_above(self, project: Project, plan: Plan, run_hook: RunHook) -> None:
         project.git("status")
         below = project.path / "a" / "b"
         below.mkdir(parents=True)
-        assert_approved(run_hook(command=OPEN, cwd=below, env={"CLAUDE_PROJECT_DIR": str(below)}), "validated")
+        assert_approved(run_hook(command=OPEN, cwd=below, env={"CLAUDE_PROJECT_DIR": str(below)}), NO_STATE)
 
     def test_with_a_plan_where_the_client_was_started(
         self, project: Project, plan: Plan, run_hook: RunHook, tmp_path: Path
     ) -> None:
-        assert_approved(run_hook(command=OPEN, cwd=tmp_path), "validated")
+        assert_approved(run_hook(command=OPEN, cwd=tmp_path), NO_STATE)
 
     def test_behind_a_link(
         self, project: Project, plan: Plan, run_hook: RunHook, events: Events, tmp_path: Path
@@ -86,7 +87,7 @@ class TestItLeavesItToPython:
         result = run_hook(
             events.stop(cwd=str(link)), command=OPEN, cwd=link, env={"CLAUDE_PROJECT_DIR": str(link), "PWD": str(link)}
         )
-        assert_approved(result, "validated")
+        assert_approved(result, NO_STATE)
 
     def test_with_a_dangling_marker(self, project: Project, run_hook: RunHook, no_python: str) -> None:
         (project.path / ".taskie").mkdir()

@@ -192,6 +192,16 @@ def test_review_remember(user: User, fake_claude: FakeCli) -> None:
         assert ("it is meant to be so" in fake_claude.calls[-1].prompt) is told
 
 
+def test_review_push(user: User, fake_claude: FakeCli) -> None:
+    user.project.git()
+    user.project.git("remote", "add", "origin", "/nowhere")
+    user.begins()
+    assert "push" not in (user.stops(client=True).reason or "push")
+    user.configures("review", push="true")
+    user.answers()
+    assert ", push to remote" in (user.stops(client=True).reason or "")
+
+
 def test_loop_guard(user: User, fake_claude: FakeCli) -> None:
     user.configures("loop", guard='"strict"')
     user.begins()
