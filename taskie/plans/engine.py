@@ -43,6 +43,11 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     label = f"{MARKER}/{name}" if os.path.realpath(context.cwd) == context.root else path
     seen = _look(turn, context, PlanDirectory(name, path, label), problems)
     conclusion = loop.decide(seen)
+    if conclusion.is_felt:
+        from taskie.plans.session import is_unrelated  # not before: a transcript may be long
+
+        if is_unrelated(event, name):
+            return loop.left_alone(seen, conclusion)
     if conclusion.due is None:
         return _record(seen, conclusion)
     try:

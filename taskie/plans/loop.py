@@ -82,6 +82,11 @@ class Conclusion(Value):
     changes: dict[str, Any] | None = None
     due: Due | None = None
 
+    @property
+    def is_felt(self) -> bool:
+        """Whether it starts a review, writes the state or keeps the agent at work."""
+        return self.due is not None or self.changes is not None or self.decision.reason is not None
+
 
 def decide(seen: Seen) -> Conclusion:
     """What a stop leads to. The review comes first; where there is none, the plan's structure is looked at."""
@@ -126,6 +131,15 @@ def limit_message(state: PlanState, review: Review, client: bool = False) -> str
     if client:
         return f"{reached} /taskie:limit {state.max_reviews + MORE} allows {MORE} more, /taskie:stop leaves the loop."
     return f"{reached} Edit state.json to adjust max_reviews or set next_phase manually."
+
+
+def left_alone(seen: Seen, conclusion: Conclusion) -> Decision:
+    """What a session is told of a plan with which it has nothing to do."""
+    if conclusion.due is not None:
+        what = f"{conclusion.due.review.with_article} is due in {seen.plan.label}"
+    else:
+        what = conclusion.decision.reason or f"Plan '{shown(seen.plan.name)}' is unfinished"
+    return Decision(None, f"{what}; /taskie:continue-plan takes it up here.", seen.problems)
 
 
 def _due(seen: Seen) -> Due | None:
