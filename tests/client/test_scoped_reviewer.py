@@ -9,6 +9,7 @@ from typing import Any, Callable
 import pytest
 
 from client.conftest import tells
+from client.test_loop import reads as reads_the_plan
 from pytest_taskie import Plan, Project
 from pytest_taskie.client import Request, structured, tool, verdict
 from taskie.project import plugin_root
@@ -58,7 +59,7 @@ def results(requests: list[Request]) -> list[str]:
 
 def test_a_faithful_reviewer_passes(claude_client: Client, reviewed: Plan, project: Project) -> None:
     client = claude_client(plugin=ROOT)
-    client.agent("Written.")
+    client.agent(reads_the_plan(reviewed), "Written.")
     reads = ["git log --oneline", "git diff", "git show --stat HEAD", "git status --short", "git blame x.py", "ls"]
     client.agent(
         *map(bash, [*reads, "make test"]),
@@ -115,7 +116,7 @@ def test_a_hostile_reviewer_gets_nowhere(
     commands = REFUSED + (REDIRECTED if version >= (2, 1) else [])
     victims = [project.path / "taken-15", project.path / "x.py", reviewed.path / "state.json", reviewed.path / "y.md"]
     client = claude_client(plugin=ROOT, timeout=120)
-    client.agent("Written.", "No.")
+    client.agent(reads_the_plan(reviewed), "Written.", "No.")
     client.agent(
         tool("Read", file_path=project.path / "x.py"),
         tool("Read", file_path=reviewed.path / "state.json"),
@@ -138,7 +139,7 @@ def test_a_hostile_reviewer_gets_nowhere(
 
 def test_the_person_can_allow_everything(claude_client: Client, reviewed: Plan, project: Project) -> None:
     client = claude_client(plugin=ROOT, env={"TASKIE_REVIEW_PERMISSIONS": "skip"})
-    client.agent("Written.")
+    client.agent(reads_the_plan(reviewed), "Written.")
     mark = shlex.quote(str(project.path / "tried"))
     client.agent(bash(f"touch {mark}"), write_review(reviewed), verdict("PASS"), when=ASKS)
     assert tells(client.prompt("go on"), "Code review passed")
@@ -148,7 +149,7 @@ def test_the_person_can_allow_everything(claude_client: Client, reviewed: Plan, 
 def test_findings_are_taken_by_the_clients_schema(claude_client: Client, reviewed: Plan, project: Project) -> None:
     (project.path / ".taskie" / "config.toml").write_text('[review]\nfindings = true\nfail_on = "major"\n')
     client = claude_client(plugin=ROOT)
-    client.agent("Written.")
+    client.agent(reads_the_plan(reviewed), "Written.")
     minor = {"severity": "minor", "file": None, "line": None, "what": "a name", "evidence": "read"}
     client.agent(write_review(reviewed), structured(verdict="FAIL", findings=[minor]), when=ASKS)
     assert tells(client.prompt("go on"), "Code review passed")
