@@ -127,14 +127,14 @@ class TestATeam:
         commit("install", "--project")
         assert (project.path / ".claude" / "settings.json").exists()
         client = claude_client()
-        client.agent("Done.", when="go on")
+        client.agent(*looks(client), "Done.", when="go on")
         run = client.prompt("go on")
         assert list(run.feedback) == []
         silent = (0, "", "") if version >= (2, 1) else (None, None, None)
         assert [(stop.exit_code, stop.stdout, stop.stderr) for stop in run.stops] == [silent]
         taskie("install")
         assert project.git("status", "--porcelain", ".claude") == "", "the team's file fits this person too"
-        client.agent("Done.", "Still done.", when="once more")
+        client.agent(*looks(client), "Done.", "Still done.", when="once more")
         (said,) = client.prompt("once more").feedback
         assert BLOCK in said
         taskie("uninstall", "--user")
