@@ -80,6 +80,9 @@ class Behind:
 
     def _reply(self, request: Any) -> str:
         """What came back, without the reminders that the client puts around it."""
+        said = re.search(r"Stop hook additional context: (.*?)</system-reminder>", request.last, re.DOTALL)
+        if said:  # a hook's feedback comes in one
+            return said[1].strip()
         text = re.sub(r"<system-reminder>.*?</system-reminder>", "", request.last, flags=re.DOTALL).strip()
         if '"why"' in text:
             text = text[text.index("{") : text.rindex("}") + 1]
