@@ -109,7 +109,14 @@ class Watching:
         if terminal:
             self.resize(terminal)
         self.process = subprocess.Popen(
-            command, cwd=project.path, env=project.env, stdin=subprocess.DEVNULL, stdout=side, stderr=subprocess.PIPE
+            command,
+            cwd=project.path,
+            env=project.env,
+            stdin=subprocess.DEVNULL,
+            stdout=side,
+            stderr=subprocess.PIPE,
+            # Whoever runs the tests in the background has this signal ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         os.close(side)
         stack.callback(os.close, self._main)

@@ -112,7 +112,7 @@ class TestTheConfiguration:
         (tmp_path / "none" / "yaml.py").write_text("raise ImportError\n")
         result = failing.process_stop({"PYTHONPATH": f"{tmp_path / 'none'}:{failing.env['PYTHONPATH']}"})
         answered(result, "infrastructure_error", "pip install PyYAML")
-        assert_approved(result, "pytest-taskie\\[gauntlet\\]")
+        assert_approved(result, "TASKIE_PYTHON")
 
     def test_the_unified_hook_switches_site_on(self, failing: Gauntlet, run_hook: RunHook) -> None:
         assert_blocked(run_hook(command=[ROOT / "hooks" / "stop-hook.sh", "--fail-open"]), "bad is here")
