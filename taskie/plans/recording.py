@@ -30,13 +30,13 @@ def budget_message(plan: str, budget: float | None) -> str | None:
     if spent is None:
         return (
             f"No review: {journal.read(plan).problem}, so nobody can say whether review.plan_budget_usd "
-            f"(${budget:,.2f}) is spent. Move it away to go on."
+            f"(${budget:,.2f}) is spent. Move it away to go on, or leave the review loop with /taskie:stop."
         )
     if spent < budget:
         return None
     return (
         f"No review: this plan's reviews have cost ${spent:,.2f}, and review.plan_budget_usd is ${budget:,.2f}. "
-        "Raise it to go on, or set next_phase to null in state.json to end the review loop."
+        "Raise it to go on, or leave the review loop with /taskie:stop."
     )
 
 

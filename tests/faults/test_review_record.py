@@ -255,7 +255,7 @@ class TestBudgets:
         """Who has set a bound does not want it to be lifted by a spoiled file."""
         TestWhateverLiesThere().spoil(record, how)
         before = due.state.read()
-        assert_approved(checked_hook(env=BOUNDED), r"No review: reviews\.jsonl .*Move it away to go on\.")
+        assert_approved(checked_hook(env=BOUNDED), r"No review: reviews\.jsonl .*Move it away to go on")
         assert (fake_claude.calls, due.state.read()) == ([], before)
 
     def test_what_the_client_can_bound_it_is_told(
