@@ -1,6 +1,7 @@
-"""A program in a terminal, as a person has it: what it draws is kept, and it is ended once a file is there.
+"""A program in a terminal, as a person has it: what it draws is kept, and it is ended once a file is there and a text
+is drawn.
 
-    python3 terminal.py FILE SECONDS PROGRAM [ARGUMENT…]
+    python3 terminal.py FILE TEXT SECONDS PROGRAM [ARGUMENT…]
 
 Prints everything that the program has drawn. Knows no client.
 """
@@ -19,18 +20,16 @@ import time
 
 
 def main() -> int:
-    awaited, seconds, command = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
+    awaited, text, seconds, command = sys.argv[1], sys.argv[2].encode(), float(sys.argv[3]), sys.argv[4:]
     child, terminal = pty.fork()
     if not child:
         os.execvp(command[0], command)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     until = time.monotonic() + seconds
-    left = 1.0  # seconds to go on drawing after the file is there
     drawn = b""
     while time.monotonic() < until:
-        if os.path.exists(awaited):  # noqa: PTH110 - a script on its own
-            until = min(until, time.monotonic() + left)
-            awaited = os.devnull + "/never"
+        if text in drawn and os.path.exists(awaited):  # noqa: PTH110 - a script on its own
+            break
         if select.select([terminal], [], [], 0.1)[0]:
             try:
                 drawn += os.read(terminal, 65536)

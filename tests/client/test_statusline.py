@@ -29,9 +29,9 @@ KNOWN = {
 
 @pytest.fixture
 def shows(claude_client: type[ClaudeClient], project: Project, tmp_path: Path) -> Callable[..., str]:
-    """What the client draws in a terminal with the documented setting, until a file is there."""
+    """What the client draws in a terminal with the documented setting, until a file is there and a text is drawn."""
 
-    def run(awaited: Path, wrapper: str) -> str:
+    def run(awaited: Path, wrapper: str, text: str = "") -> str:
         home = Path(project.env["HOME"])
         line = {**DOCUMENTED["statusLine"]}
         line["command"] = wrapper.format(line["command"].replace("taskie", TASKIE, 1))
@@ -40,7 +40,7 @@ def shows(claude_client: type[ClaudeClient], project: Project, tmp_path: Path) -
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         (home / ".claude.json").write_text(json.dumps({**KNOWN, "projects": {str(project.path): trusted}}))
         client = claude_client()
-        terminal = (sys.executable, str(Path(__file__).with_name("terminal.py")), str(awaited), str(SECONDS))
+        terminal = (sys.executable, str(Path(__file__).with_name("terminal.py")), str(awaited), text, str(SECONDS))
         program = (*terminal, *client.installation.command)
         client.installation = dataclasses.replace(client.installation, command=program)
         return client.command(env={"TERM": "xterm-256color"}, timeout=SECONDS + 10).stdout
@@ -53,8 +53,8 @@ def test_the_line_is_shown(project: Project, shows: Callable[..., str], tmp_path
     project.make_plan("my-plan", state=state)
     record = tmp_path / "sent"
     kept = shlex.quote(str(record))
-    drawn = shows(record, f"tee {kept}.part | {{}}; mv {kept}.part {kept}")
-    assert "my-plan · Plan review 2/8" in drawn
+    line = "my-plan · Plan review 2/8"
+    assert line in shows(record, f"tee {kept}.part | {{}}; mv {kept}.part {kept}", line)
     sent = json.loads(record.read_text())
     assert sent["cwd"] == sent["workspace"]["current_dir"] == sent["workspace"]["project_dir"] == str(project.path)
     assert isinstance(sent["session_id"], str)

@@ -50,7 +50,8 @@ def test_output(
     assert run.exit_code == 0
     assert effect(run) == output.expected(version)
     assert run.stops[0].decision == ("block" if effect(run) in ("blocked", "continued") else None)
-    assert bool(run.feedback) == (effect(run) in ("blocked", "continued"))
+    if effect(run) != "stopped":  # which beats what another field says
+        assert bool(run.feedback) == (effect(run) in ("blocked", "continued"))
 
     if output.expected(version) == output.effect:
         reading = judge(output.exit_code, output.stdout, output.stderr, "Stop", command)
