@@ -184,6 +184,8 @@ def _disabled(facts: Facts) -> Iterator[Finding]:
 
 
 def _client(facts: Facts) -> Iterator[Finding]:
+    for other, remedy in facts.missing.items():
+        yield Finding("error", "client", f"{other}, which some of review.models are for, is not on PATH", remedy)
     client = facts.client
     name = shown(client.name)
     if client.path is None:

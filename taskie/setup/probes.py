@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from taskie import config, programs
+from taskie.plans.providers import CLAUDE, PROVIDERS, provider_of
 from taskie.protocol import shown
 from taskie.setup import editing, paths, settings
 from taskie.store import StoreError
@@ -71,6 +72,7 @@ class Facts:
     config: config.Config
     is_root: bool
     env: Mapping[str, str]
+    missing: Mapping[str, str] = field(default_factory=dict)  # other programs that review, with what to do about it
     loaded: bool = False  # as a plugin, by the session that asks: no settings file says so with `--plugin-dir`
 
 
@@ -89,8 +91,15 @@ def look(cwd: str, env: Mapping[str, str], *, loaded: bool = False) -> Facts:
         config=configured,
         is_root=os.geteuid() == 0,
         env=env,
+        missing=_missing(configured, env),
         loaded=loaded,
     )
+
+
+def _missing(configured: config.Config, env: Mapping[str, str]) -> dict[str, str]:
+    others = (provider_of(model)[0] for model in configured.review_models)
+    needed = {each.command(configured)[0]: each.missing for each in others if each is not PROVIDERS[CLAUDE]}
+    return {name: remedy for name, remedy in needed.items() if not programs.find_program(name, env.get("PATH", ""))}
 
 
 def runnable(path: str) -> str | None:

@@ -80,6 +80,19 @@ class TestCommand:
         assert "answers: Taskie found no Python" in done.out
         assert "-> install Python 3.9 or newer" in done.out
 
+    def test_another_providers_program(
+        self, taskie: Taskie, fake: Any, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fake()
+        taskie("install")
+        monkeypatch.setenv("TASKIE_REVIEW_MODELS", '["opus", "codex:gpt"]')
+        done = taskie("doctor")
+        assert done.code == 1
+        assert "codex, which some of review.models are for, is not on PATH" in done.out
+        assert "-> install it or take its models out of review.models" in done.out
+        monkeypatch.setenv("TASKIE_REVIEW_MODELS", '["opus"]')
+        assert "codex" not in taskie("doctor").out
+
     def test_a_hook_that_cannot_be_run(
         self, taskie: Taskie, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
