@@ -14,7 +14,7 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 MOST = 256 << 20
 LONGEST_LINE = 16 << 20
@@ -36,21 +36,22 @@ class Act(Value):
     text: str
 
 
-def acts(path: object, word: str, patience: float = PATIENCE) -> Iterator[Act]:
-    """The session's acts that mention the word, newest first. Unreadable: there may be more, or none can be told.
+def acts(path: object, words: Sequence[str], patience: float = PATIENCE) -> Iterator[Act]:
+    """The session's acts that mention one of the words, newest first. Unreadable: there may be more, or nobody knows.
 
     What the agent or the person merely says does not count, nor does what a tool prints.
     """
     until = time.monotonic() + patience
-    needle = word.encode()
+    needles = [word.encode() for word in words]
     known = False
     for lines in _blocks(path):
         if time.monotonic() > until:
             raise Unreadable
-        if known and needle not in lines:
+        if known and not any(needle in lines for needle in needles):
             continue
         for line in reversed(lines.split(b"\n")):
-            mentions = needle in line and (b'"tool_use"' in line or _NAME.encode() in line)
+            acted = b'"tool_use"' in line or _NAME.encode() in line
+            mentions = acted and any(needle in line for needle in needles)
             if not mentions and (known or b'"role"' not in line):
                 continue
             if time.monotonic() > until:
@@ -58,7 +59,7 @@ def acts(path: object, word: str, patience: float = PATIENCE) -> Iterator[Act]:
             entry = _entry(line)
             known = known or entry is not None
             if mentions and entry is not None:
-                yield from (act for act in _acts(entry) if word in act.text)
+                yield from (act for act in _acts(entry) if any(word in act.text for word in words))
     if not known:
         raise Unreadable
 

@@ -9,16 +9,22 @@ import os
 
 from taskie.plans import MARKER, files, loop, state, tasks
 from taskie.plans.files import PlanDirectory
+from taskie.plans.phases import COMPLETE
 from taskie.project import plugin_root
 from taskie.protocol import Decision, shown
 from taskie.store import Lock, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from taskie.guard import Turn
     from taskie.plans.loop import Conclusion, Due, Seen
     from taskie.project import Context
     from taskie.protocol import Event
+
+
+MOST_PLANS = 50  # that are looked through for the one with which a session works
 
 
 class NoReview(Exception):
@@ -39,23 +45,56 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     name = files.newest_plan(plans, problems)
     if name is None:
         return Decision(warnings=tuple(problems))
-    path = os.path.join(plans, name)
-    label = f"{MARKER}/{name}" if os.path.realpath(context.cwd) == context.root else path
-    seen = _look(turn, context, PlanDirectory(name, path, label), problems)
+    seen = _look(turn, context, _directory(context, plans, name), problems)
     conclusion = loop.decide(seen)
     if conclusion.is_felt:
         from taskie.plans.session import is_unrelated  # not before: a transcript may be long
 
         if is_unrelated(event, name):
-            return loop.left_alone(seen, conclusion)
-    if conclusion.due is None:
+            own = _own_plan(event, turn, context, plans, name)
+            if own is None:
+                return loop.left_alone(seen, conclusion)
+            seen, conclusion = own
+    elif context.client:
+        seen, conclusion = _own_plan(event, turn, context, plans, name) or (seen, conclusion)
+    due = conclusion.due
+    if due is None:
         return _record(seen, conclusion)
+    if conclusion.changes is not None:  # what is due is not announced yet
+        trouble = _write(seen, conclusion.changes)
+        if trouble:
+            return Decision(None, trouble, seen.problems)
+        seen = _look(turn, context, seen.plan, problems)
+        conclusion = loop.decide(seen)
+        due = conclusion.due
+        if due is None or conclusion.changes is not None:
+            return conclusion.decision  # somebody has changed it at this moment
     try:
-        return _review(event, context, seen, conclusion.due)
+        return _review(event, context, seen, due)
     except NoReview as error:
         told = (*seen.problems, *error.problems)
         again = seen.replace(failure=str(error), contents=files.contents(seen.plan), problems=told)
         return loop.decide(again).decision
+
+
+def _directory(context: Context, plans: str, name: str) -> PlanDirectory:
+    path = os.path.join(plans, name)
+    return PlanDirectory(name, path, f"{MARKER}/{name}" if os.path.realpath(context.cwd) == context.root else path)
+
+
+def _own_plan(event: Event, turn: Turn, context: Context, plans: str, newest: str) -> tuple[Seen, Conclusion] | None:
+    """Another plan, of which a review is due and with which this session works: two sessions in one project are
+    normal, and the other one's plan may be the newest."""
+    for name in files.plan_directories(plans)[:MOST_PLANS]:
+        if name != newest and os.path.lexists(os.path.join(plans, name, state.FILE)):
+            seen = _look(turn, context, _directory(context, plans, name), [])
+            conclusion = loop.decide(seen)
+            if conclusion.due is not None:
+                from taskie.plans.session import takes_part
+
+                if takes_part(event, name):
+                    return seen, conclusion
+    return None
 
 
 def _look(turn: Turn, context: Context, plan: PlanDirectory, problems: list[str]) -> Seen:
@@ -77,8 +116,8 @@ def _look(turn: Turn, context: Context, plan: PlanDirectory, problems: list[str]
 
 
 def _with_standing(seen: Seen) -> Seen:
-    """How far the tasks are; they do not matter where nothing is announced."""
-    if seen.state is None or seen.state.next_phase is None:
+    """How far the tasks are; they do not matter in standalone use."""
+    if seen.state is None or (seen.state.next_phase is None and seen.state.phase != COMPLETE):
         return seen
     plan, contents = seen.plan, seen.contents
     standing = tasks.survey(contents.tasks or "", contents.regular, lambda name: files.read_text(plan.file(name)))
@@ -132,13 +171,18 @@ def _has_remote(context: Context) -> bool:
 
 def _record(seen: Seen, conclusion: Conclusion) -> Decision:
     """The one write of a stop, then its decision. Never a block on a state that is not recorded."""
-    if conclusion.changes is None or seen.raw is None or seen.state is None:
-        return conclusion.decision
+    trouble = None if conclusion.changes is None else _write(seen, conclusion.changes)
+    return conclusion.decision.replace(reason=None, message=trouble) if trouble else conclusion.decision
+
+
+def _write(seen: Seen, changes: dict[str, Any]) -> str | None:
+    """Why the state could not be written; None if it was, or if there is none."""
+    if seen.raw is None or seen.state is None:
+        return None
     try:
-        changes = state.with_defaults(seen.raw, seen.state, conclusion.changes)
-        if state.compare_and_set(seen.plan.path, seen.raw, changes):
-            return conclusion.decision
+        if state.compare_and_set(seen.plan.path, seen.raw, state.with_defaults(seen.raw, seen.state, changes)):
+            return None
         why = "state.json was edited during the review; the edit is kept."
     except StoreError as error:
         why = f"{error}, so this review does not count. Fix it and stop again."
-    return conclusion.decision.replace(reason=None, message=f"Plan '{seen.plan.name}': {why}")
+    return f"Plan '{seen.plan.name}': {why}"

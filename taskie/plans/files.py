@@ -29,9 +29,9 @@ class PlanDirectory(Value):
 
 
 class Contents(Value):
-    """The names of the Markdown files directly in a plan, those of them that are `regular` files rather than links,
-    whether there are `nested` ones, and the text of `tasks.md`: None if it cannot be read, for the reason `problem`.
-    A plan can be `gone` by now."""
+    """The names of the Markdown files directly in a plan, those of them that are `regular` files rather than links
+    or reviews without a word, whether there are `nested` ones, and the text of `tasks.md`: None if it cannot be read,
+    for the reason `problem`. A plan can be `gone` by now."""
 
     names: tuple[str, ...] = ()
     regular: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ def contents(plan: PlanDirectory) -> Contents:
                 nested = True
             else:
                 names.append(entry.name)
-                if entry.is_file(follow_symlinks=False):
+                if entry.is_file(follow_symlinks=False) and not _is_empty_review(entry):
                     regular.append(entry.name)
     found = Contents(tuple(sorted(names)), tuple(regular), nested)
     try:
@@ -87,6 +87,13 @@ def contents(plan: PlanDirectory) -> Contents:
         return found.replace(tasks=tasks.decode("utf-8", "replace"))
     except StoreError as error:
         return found.replace(tasks=None, problem=str(error))
+
+
+def _is_empty_review(entry: os.DirEntry[str]) -> bool:
+    try:
+        return "-review-" in entry.name and not entry.stat(follow_symlinks=False).st_size
+    except OSError:
+        return True  # gone meanwhile
 
 
 def _walk(directory: str, problems: list[str] | None = None) -> Iterator[tuple[int, os.DirEntry[str]]]:

@@ -9,6 +9,7 @@ from taskie.plans.phases import (
     ALL_TASKS,
     COMPLETE,
     LAST_REVIEW,
+    NEW_PLAN,
     NOTHING,
     ONE_TASK,
     PHASES,
@@ -19,8 +20,8 @@ from taskie.plans.phases import (
     completing,
     target,
 )
-from taskie.plans.state import fresh_cycle, is_plan_id, missing_fields
-from taskie.plans.structure import violations
+from taskie.plans.state import fresh_cycle, is_plan_id, is_task_id, missing_fields
+from taskie.plans.structure import NO_PLAN, violations
 from taskie.plans.tasks import Standing, task_files
 from taskie.protocol import APPROVE, Decision, shown
 from taskie.values import Value
@@ -67,16 +68,21 @@ class Seen(Value):
 
 
 class Due(Value):
-    """A review that is to run now, in the cycle of this `state`. `evidence`: the post-review before it is done."""
+    """A review that is to run now, in the cycle of this `state`. `evidence`: the post-review before it is done.
+
+    `announces`: what is to be recorded first, where the state does not announce it. Otherwise a review that is killed
+    once its file is there would be taken for one that has been looked at.
+    """
 
     review: Review
     state: PlanState
     evidence: bool
     task_files: tuple[str, ...] = ()
+    announces: dict[str, Any] | None = None
 
 
 class Conclusion(Value):
-    """What to say, once `changes` are recorded; or which review is `due` first, to decide again with its outcome."""
+    """What to say, once `changes` are recorded; or which review is `due` then, to decide again with its outcome."""
 
     decision: Decision = APPROVE
     changes: dict[str, Any] | None = None
@@ -110,7 +116,9 @@ def decide(seen: Seen) -> Conclusion:
         changes = {"phase": due.review.phase, "phase_iteration": 0}
         return _advance(seen, due, changes, "skipped (max_reviews=0)")
     obstacle = seen.failure or limit_message(due.state, due.review, seen.client) or _missing(seen, due)
-    return _validate(seen, obstacle) if obstacle else Conclusion(due=due)
+    if obstacle and seen.client and "/taskie:" not in obstacle and not seen.failure:
+        obstacle += "; /taskie:continue-plan goes on from there"
+    return _validate(seen, obstacle) if obstacle else Conclusion(due=due, changes=due.announces)
 
 
 def awaited(state: PlanState) -> Review | None:
@@ -155,9 +163,12 @@ def _due(seen: Seen) -> Due | None:
     announced = REVIEWS.get(state.next_phase or "")
     owed = None if skipped else unrecorded(state, seen.standing)
     if owed is not None:
-        task = owed.needs == ONE_TASK and seen.standing.unreviewed()
-        fresh = state.replace(**fresh_cycle(seen.config), **({"current_task": task} if task else {}))
-        return _with_files(seen, Due(owed, fresh, evidence=False))
+        task = seen.standing.unreviewed() if owed.needs == ONE_TASK else state.current_task
+        announces = {**fresh_cycle(seen.config), "next_phase": owed.phase, "current_task": task}
+        if task == state.current_task:
+            del announces["current_task"]  # as it is written
+        fresh = state.replace(**announces)
+        return _with_files(seen, Due(owed, fresh, evidence=False, announces=announces))
     review = announced or (awaited(state) if seen.answered or skipped else None)
     if review is None:
         return None
@@ -169,14 +180,32 @@ def unrecorded(state: PlanState, standing: Standing) -> Review | None:
     everything, once nothing is left to do. Only where the state announces work or the last review.
     """
     of_a_task = REVIEWS[TASK_REVIEW]
-    lost = state.next_phase == TASK_REVIEW and state.current_task is None
-    if not lost and state.next_phase not in (*of_a_task.targets, LAST_REVIEW, COMPLETE):
+    lost = is_lost(state, standing)
+    # A plan that was complete has been through the loop if its tasks were reviewed: a task may have been added since.
+    complete = (state.phase, state.next_phase) == (COMPLETE, None) and bool(standing.reviewed)
+    if not lost and not complete and state.next_phase not in (*of_a_task.targets, LAST_REVIEW, COMPLETE):
         return None
     if standing.unreviewed() is not None:
         return of_a_task
     over = standing.over(state.current_task)
-    idle = state.next_phase in of_a_task.targets and standing.finished and not standing.open(over)
-    return REVIEWS[LAST_REVIEW] if idle else None
+    idle = (lost or state.next_phase in of_a_task.targets) and standing.finished and not standing.open(over)
+    return REVIEWS[LAST_REVIEW] if idle and standing.unreviewable() is None else None
+
+
+def is_lost(state: PlanState, standing: Standing) -> bool:
+    """Whether the review of a task is announced, but of none that there is."""
+    known = {*standing.written, *(task.id for task in standing.tasks)}
+    return state.next_phase == TASK_REVIEW and state.current_task not in known
+
+
+def unreviewable(standing: Standing) -> str | None:
+    """What to do about a finished task that cannot be reviewed."""
+    task = standing.unreviewable()
+    if task is None:
+        return None
+    if not is_task_id(task):
+        return f"Task {shown(task, 40)!r} is finished, but its id is not valid: use letters, digits, _ and -"
+    return f"Task {task} is finished, but task-{task}.md is missing, so it cannot be reviewed: write it or drop the row"
 
 
 def _with_files(seen: Seen, due: Due) -> Due:
@@ -203,7 +232,8 @@ def _pause(seen: Seen) -> str | None:
             f"pauses here. Run /taskie:continue-plan to go on, or {end} to end it."
         )
     if state and state.next_phase is not None and state.next_phase not in PHASES:
-        return f"state.json: next_phase {shown(state.next_phase)!r} does not exist; no review until it is fixed"
+        how = ": /taskie:continue-plan asks you about it" if seen.client else ""
+        return f"state.json: next_phase {shown(state.next_phase)!r} does not exist; no review until it is fixed{how}"
     return None
 
 
@@ -218,7 +248,7 @@ def _missing(seen: Seen, due: Due) -> str | None:
         return "There is no plan.md to review yet"
     if needs == ALL_TASKS and not due.task_files:
         return f"No task files found: {label}/tasks.md lists no task"
-    return None
+    return unreviewable(seen.standing) if due.review.phase == LAST_REVIEW else None
 
 
 def _conclude(seen: Seen, due: Due, reviewed: Reviewed) -> Conclusion:
@@ -263,7 +293,7 @@ def _advance(seen: Seen, due: Due, changes: dict[str, Any], how: str, price: str
     before = _before_the_last(seen, due)
     remain = bool(seen.standing.open(due.state.current_task))
     to = completing(due.state.tdd) if before else target(due.review, tdd=due.state.tdd, tasks_remain=remain)
-    but = f" {_listed(before).capitalize()} not finished." if before else ""
+    but = f" T{_listed(before)[1:]} not finished." if before else ""
     fresh = fresh_cycle(seen.config) if to == LAST_REVIEW else {}  # whose cycle no action begins
     message = f"{title} {how}.{but} Run /taskie:continue-plan to proceed. Next phase: {to}.{price}"
     decision = Decision(None, message, seen.problems, due.evidence)
@@ -295,7 +325,8 @@ def _validate(seen: Seen, warning: str | None) -> Conclusion:
     elif seen.client and seen.stateless and "plan.md" in contents.names and not seen.turn.active:
         warnings.append(f"{name} has no state.json, so it is not reviewed; /taskie:continue-plan takes it up.")
     reason = message = None
-    if wrong and seen.turn.active:
+    unwritten = seen.state is not None and seen.state.phase == NEW_PLAN and wrong == [NO_PLAN]
+    if wrong and (seen.turn.active or (seen.client and unwritten)):  # the agent may stop to ask before it writes
         warnings.append(f"{name}: {'; '.join(wrong)}")
     elif wrong:
         reason = f"{name}: {'; '.join(wrong)}"

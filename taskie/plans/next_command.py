@@ -11,7 +11,7 @@ from taskie.git import Git, GitError, split_paths
 from taskie.plans import MARKER, commands, files, loop, routing, state
 from taskie.plans.phases import COMPLETE
 from taskie.plans.recording import budget_message
-from taskie.plans.state import BadField, is_task_id
+from taskie.plans.state import BadField, is_plan_id, is_task_id
 from taskie.plans.tasks import Task, survey
 from taskie.protocol import shown
 from taskie.store import StoreError
@@ -60,10 +60,13 @@ def _step(plan: str) -> routing.NextStep:
             task_text=_text(plan, f"task-{task}.md") if task else None,
             standing=standing,
             answered=answered,
+            was_reviewed=any("-review-" in name for name in contents.regular),
             # Where the state names a task, git has nothing to add.
             touched=() if task else _touched(plan, standing.open()),
         )
     )
+    if step.action == routing.STOP and not is_plan_id(os.path.basename(plan)):
+        return routing.misnamed(os.path.basename(plan))
     if step.action == routing.STOP and current is not None and current.max_reviews:
         exhausted = budget_message(plan, settings.review_plan_budget_usd)
         return step.replace(why=f"The user must decide: {exhausted}") if exhausted else step

@@ -70,12 +70,15 @@ class Found(Value):
     task_text: str | None = None
     standing: Standing = Standing()
     answered: bool = False
+    was_reviewed: bool = False
     touched: tuple[str, ...] = ()
 
 
 def route(found: Found) -> NextStep:
     """The next step: what the state announces, else what it says was done last, else what lies there."""
     state = found.state
+    if state is None and found.was_reviewed:
+        return unusable(found.trouble)
     if state is None:
         return _without_state(found)
     following = state.next_phase
@@ -101,7 +104,7 @@ def _announced(found: Found, state: PlanState, following: str) -> NextStep:
         return _next_task(found, state, following)
     if following in PHASES:
         return NextStep(following, f"{FILE} announces {following}.")
-    return NextStep(ASK, f"next_phase {shown(following)!r} does not exist. {_standing(state)}")
+    return _ask(f"next_phase {shown(following)!r} does not exist. {_standing(state)}")
 
 
 def new_plan() -> NextStep:
@@ -111,9 +114,21 @@ def new_plan() -> NextStep:
 
 def unusable(trouble: str) -> NextStep:
     """For a state with a value that it cannot have: only the user knows what was meant."""
-    return NextStep(
-        ASK, f"{trouble}. Show this to the user, and fix it before going on: `taskie state repair` rebuilds the state."
+    return _ask(
+        f"{trouble}. Show this to the user, and fix it before going on: `taskie state repair` rebuilds the state."
     )
+
+
+def misnamed(plan: str) -> NextStep:
+    """For a plan whose directory's name is not safe in a prompt."""
+    allowed = "letters, digits, '.', '_' and '-'"
+    return _ask(
+        f"The plan {shown(plan)!r} is not reviewed: ask the user to rename its directory, using only {allowed}."
+    )
+
+
+def _ask(why: str) -> NextStep:
+    return NextStep(ASK, why)
 
 
 def _answer(found: Found, state: PlanState, review: Review) -> NextStep:
@@ -144,13 +159,15 @@ def _before_review(found: Found, state: PlanState, review: Review) -> NextStep:
     more = None
     if review.phase == LAST_REVIEW and found.standing.finished:
         more = _more_tasks(found, state, f"{FILE} announces {review.phase}")
+        cannot = loop.unreviewable(found.standing) if state.max_reviews else None
+        more = more or (_ask(f"{cannot}.") if cannot else None)
     return more or _stop(
         state, review, f"The {state.phase} is done" if answered else "What is to be reviewed is finished"
     )
 
 
 def _stop(state: PlanState, review: Review, because: str) -> NextStep:
-    spent = loop.limit_message(state, review) if state.max_reviews else None
+    spent = loop.limit_message(state, review, client=True) if state.max_reviews else None
     if spent:
         return NextStep(STOP, f"The user must decide: {spent}")
     does = "runs" if state.max_reviews else "skips"
@@ -177,12 +194,12 @@ def _tasks_gap(found: Found, *_: object) -> str | None:
 
 
 def _task_gap(found: Found, state: PlanState, review: Review) -> str | None:
-    current = state.current_task
+    current = None if loop.is_lost(state, found.standing) else state.current_task
     if current is None:
         # Only the review of one task needs to know which.
         if review.needs != ONE_TASK and _has_rows(found.tasks_text) and not found.standing.open():
             return None
-        return f"The next is {review.phase}, but {FILE} names no current task."
+        return f"The next is {review.phase}, but {FILE} names no current task that there is."
     if found.task_text is None:
         return f"task-{current}.md is missing."
     return None if _is_implemented(found, current) else f"Task {current} is not finished."
@@ -212,14 +229,11 @@ def _next_task(found: Found, state: PlanState, action: str) -> NextStep:
     """The task to do now. The current one is over, once it has passed its reviews, whatever its row says."""
     standing = found.standing
     task = standing.next(_passed(found, state))
-    if task is None and standing.finished and not state.max_reviews:
-        return NextStep(COMPLETE, _FINISH)
+    if task is None and standing.finished:
+        cannot = loop.unreviewable(standing) if state.max_reviews else None
+        return _ask(f"{cannot}.") if cannot else NextStep(COMPLETE, _FINISH)
     if task is None:
-        return NextStep(
-            action,
-            f"{FILE} announces {action}, but tasks.md has no unfinished task: tell the user so. "
-            f"Setting next_phase to {LAST_REVIEW} goes on with the last review.",
-        )
+        return _ask(f"{FILE} announces {action}, but tasks.md has no task. Show this to the user.")
     return _for_task(action, f"{FILE} announces {action}; {_described(task)}", task)
 
 
@@ -254,13 +268,16 @@ def _more_tasks(found: Found, state: PlanState, announced: str) -> NextStep | No
 
 
 def _nothing_announced(found: Found, state: PlanState) -> NextStep:
+    owed = loop.unrecorded(state, found.standing) if state.max_reviews else None
+    if owed is not None:
+        return _stop(state.replace(phase_iteration=0), owed, _why_owed(found, owed))
     if state.phase == COMPLETE:
         return _more_tasks(found, state, "The plan was complete") or NextStep(
             COMPLETE, "The plan is complete: tell the user that all tasks are done."
         )
     if state.phase in WORK:
         return _after_work(found, state, state.phase)
-    return NextStep(ASK, f"Nothing is announced (next_phase is null). {_standing(state)}")
+    return _ask(f"Nothing is announced (next_phase is null). {_standing(state)}")
 
 
 def _after_work(found: Found, state: PlanState, phase: str) -> NextStep:
@@ -277,11 +294,11 @@ def _after_work(found: Found, state: PlanState, phase: str) -> NextStep:
 
 
 def _resume(found: Found, state: PlanState, why: str) -> NextStep:
-    if state.current_task is not None:
+    if state.current_task is not None and not loop.is_lost(state, found.standing):
         return NextStep(CONTINUE_TASK, why, state.current_task)
     task = _last_touched(found)
     if task is None:
-        return NextStep(CONTINUE_TASK, why)
+        return _ask(f"{why} {_standing(state)}")
     return _for_task(CONTINUE_TASK, f"{why} Go on with task {_name(task)}.", task)
 
 
@@ -308,8 +325,10 @@ def _last_touched(found: Found) -> Task | None:
 
 
 def _for_task(action: str, why: str, task: Task) -> NextStep:
-    """Others make a file's name of the id, so one that cannot be a name is only mentioned in `why`."""
-    return NextStep(action, why, task.id if is_task_id(task.id) else None)
+    """Others make a file's name of the id, so with one that cannot be a name there is no way on."""
+    if not is_task_id(task.id):
+        return _ask(f"{why} Rename it: an id has letters, digits, _ and -.")
+    return NextStep(action, why, task.id)
 
 
 def _name(task: Task) -> str:

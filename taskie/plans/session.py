@@ -15,11 +15,20 @@ if TYPE_CHECKING:
 
 # Slash commands that take up a plan. To look at one, or to change its limit, is none of its work.
 COMMANDS = frozenset((*PHASES, "continue-plan", "add-task"))
+WORDS = (MARKER, "taskie:", "bin/taskie", "taskie next", "taskie state")  # which all such acts have in them
 LONGEST_LAG = 2.0  # seconds until the client has surely written what happened before the stop
 _COMMAND = re.compile(r"^/?taskie:([a-z-]+)", re.MULTILINE)
 _COMMAND_LINE = re.compile(r"\btaskie[\"']?\s+(?:next|state)\b")
 _PLAN_OPTION = re.compile(r"--plan[=\s]\s*[\"']?([^\s\"';|&]+)")
 _DIRECTORY = re.compile(rf"{re.escape(MARKER)}/([\w.-]*\w)")
+
+
+def takes_part(event: Event, plan: str) -> bool:
+    """Whether the session's transcript shows that it works with this plan, by name. False where that is unknown."""
+    try:
+        return event.turn_id is None and _took_part(event.fields.get("transcript_path"), plan, by_name=True)
+    except transcript.Unreadable:
+        return False
 
 
 def is_unrelated(event: Event, plan: str) -> bool:
@@ -43,12 +52,12 @@ def is_unrelated(event: Event, plan: str) -> bool:
         return False
 
 
-def _took_part(path: object, plan: str) -> bool:
+def _took_part(path: object, plan: str, *, by_name: bool = False) -> bool:
     name = re.escape(plan)
     named = re.compile(rf"{re.escape(MARKER)}/{name}(?![\w-]|\.\w)")
     beside = re.compile(rf"(?<![\w./-]){name}(?![\w-]|\.\w)")
-    elsewhere = False
-    for act in transcript.acts(path, "taskie"):
+    elsewhere = by_name
+    for act in transcript.acts(path, WORDS):
         command = _COMMAND.search(act.text) if act.tool in (None, "Skill", "SlashCommand") else None
         options = _PLAN_OPTION.findall(act.text) if _COMMAND_LINE.search(act.text) else []
         if named.search(act.text) or plan in options or (MARKER in act.text and beside.search(act.text)):

@@ -7,6 +7,8 @@ import re
 from taskie.plans.phases import REVIEWS
 from taskie.protocol import shown
 
+NO_PLAN = "Missing required file: plan.md"
+
 _ID = "[A-Za-z0-9_-]+"
 _DOCUMENTS = ("plan", "design", "tasks")
 _SUBJECTS = dict.fromkeys((*_DOCUMENTS, *(review.subject.format(task=_ID) for review in REVIEWS.values())))
@@ -22,7 +24,7 @@ def violations(names: list[str], nested: bool, tasks: str | None) -> list[str]:
     known = [name for name in names if re.fullmatch(_KNOWN, name)]
     found = []
     if "plan.md" not in there:
-        found.append("Missing required file: plan.md")
+        found.append(NO_PLAN)
     found += [f"Invalid filename: {shown(name)}" for name in names if name not in known]
     if nested:
         found.append("Files found in nested directories")

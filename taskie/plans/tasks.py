@@ -21,7 +21,9 @@ _UNFINISHED = _BEGUN + r"|[\s*_`~:.!(]*pending(?![^\W_])"
 _SUBTASK = r"(?i)\s*[-*+]\s+(?:\*\*|__)?Status(?:\*\*|__)?\s*:(.*)"
 _BOX = r"\s*[-*+]\s+(\[[ xX]\])(?=\s)"
 _REVIEW = r"task-(.+)-review-[0-9]+\.md"
-_WORD = r"[A-Za-z0-9_][A-Za-z0-9_-]*"
+_NEEDED = r"(?i)(?:task-)?([A-Za-z0-9_][A-Za-z0-9_-]*)"
+_LINK = r"\[([^]]*)\]\([^)]*\)"
+_PREREQUISITES = ("prerequisites", "prerequisite", "depends on", "dependencies")
 
 
 class Task(Value):
@@ -67,6 +69,10 @@ class Standing(Value):
         """The current task, if a review of it is there: then its row may lag behind."""
         return task if task in self.reviewed else None
 
+    def unreviewable(self) -> str | None:
+        """The first task that is finished, but has no file by which its code could be reviewed."""
+        return next((id_ for id_ in self.finished if id_ not in self.written and id_ not in self.reviewed), None)
+
     def unreviewed(self) -> str | None:
         """The first task that is finished, but whose code nobody has reviewed."""
         owed = (id_ for id_ in self.finished if id_ not in self.reviewed and id_ in self.written)
@@ -85,14 +91,14 @@ def survey(text: str, names: Collection[str], read: Callable[[str], str]) -> Sta
     """How far the tasks are, from the text of the table, the names of the plan's files, and the texts of the tasks'
     own files, which `read` gets for those that the table does not call finished."""
     tasks = parse_tasks(text)
-    written = [task.id for task in tasks if is_task_id(task.id) and f"task-{task.id}.md" in names]
+    reviews = [name for name in names if name.startswith("task-") and "-review-" in name]
+    written = [name[len("task-") : -len(".md")] for name in names if name.startswith("task-") and name not in reviews]
 
     def finished(task: Task) -> bool:
         return is_finished(task.status) or (
             task.id in written and subtasks_finished(read(f"task-{task.id}.md")) is True
         )
 
-    reviews = [name for name in names if name.startswith("task-") and "-review-" in name]
     matches = [re.fullmatch(_REVIEW, name) for name in reviews]
     reviewed = [match[1] for match in matches if match and not match[1].endswith("-post")]
     done = [task.id for task in tasks if task.id and finished(task)]
@@ -105,7 +111,7 @@ def parse_tasks(text: str) -> list[Task]:
     headings = [cell.lower() for cell in rows[0]] if rows else []
     id_at = headings.index("id") if "id" in headings else 0
     status_at = headings.index("status") if "status" in headings else 1
-    needs_at = headings.index("prerequisites") if "prerequisites" in headings else len(headings)
+    needs_at = next((at for at, heading in enumerate(headings) if heading in _PREREQUISITES), len(headings))
     has_rule = len(rows) > 1 and _is_rule(rows[1])
     if has_rule or "id" in headings:
         rows = rows[1:]
@@ -116,8 +122,8 @@ def parse_tasks(text: str) -> list[Task]:
         # A bare pipe in some cell shifts the columns after it; then the status is somewhere to the right.
         shifted = bool(headings) and len(cells) > len(headings)
         status = _status_among(cells[id_at + 1 :]) if shifted else cells[status_at] if status_at < len(cells) else ""
-        needs = re.findall(_WORD, cells[needs_at]) if needs_at < len(cells) and not shifted else []
-        tasks.append(Task(cells[id_at], status, tuple(needs)))
+        needs = re.findall(_NEEDED, cells[needs_at]) if needs_at < len(cells) and not shifted else []
+        tasks.append(Task(re.sub(_LINK, r"\1", cells[id_at]).strip("*`#~ "), status, tuple(needs)))
     return tasks
 
 

@@ -65,6 +65,18 @@ class TestOutput:
         answer = next_()
         assert (answer["action"], answer["file"], answer["task"]) == ("stop", None, None)
 
+    def test_a_name_with_which_no_review_runs(self, make_plan: Callable[..., Plan], next_: Next) -> None:
+        make_plan("my plan", state={})
+        answer = next_()
+        assert answer["action"] == "ask"
+        assert "rename its directory" in answer["why"]
+
+    def test_a_limit_is_raised_by_something_that_can_be_typed(
+        self, make_plan: Callable[..., Plan], next_: Next
+    ) -> None:
+        make_plan(state={"phase": "post-plan-review", "phase_iteration": 2, "max_reviews": 2})
+        assert "/taskie:limit 6" in next_()["why"]
+
     @pytest.mark.parametrize(
         ("fields", "begins"),
         [
@@ -273,6 +285,17 @@ class TestNoReadableState:
         assert answer["action"] == "ask"
         assert f"state.json: {next(iter(fields))} must be" in answer["why"]
 
+    @pytest.mark.parametrize("text", [None, "{"], ids=["missing", "spoiled"])
+    def test_a_plan_that_has_been_reviewed_is_repaired_rather_than_guessed(
+        self, text: str | None, make_plan: Callable[..., Plan], next_: Next
+    ) -> None:
+        plan = make_plan(tasks=None, files={"plan-review-1.md": "# Review\n"})
+        if text is not None:
+            plan.state.raw(text)
+        answer = next_()
+        assert answer["action"] == "ask"
+        assert "`taskie state repair`" in answer["why"]
+
     def test_from_nothing_to_complete(self, make_plan: Callable[..., Plan], next_: Next) -> None:
         plan = make_plan(tasks=None, files={"plan.md": None, "design.md": "# Design\n"})
         assert next_()["action"] == "new-plan"
@@ -319,7 +342,6 @@ class TestGit:
         self.touch(project, plan, "task-3.md")
         self.touch(project, plan, "task-1.md", "tasks.md", "plan.md")
         (project.path / "task-4.md").write_text("not in the plan\n")
-        plan.write("task-4-review-1.md", "a review\n")
         plan.write("task-9.md", "not in the table\n")
         self.commit(project)
         assert next_()["task"] == "3"

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from support import HOOK
 from support.commands import Taskie
 
 from pytest_taskie import Events, FakeCli, Plan, RunHook, assert_approved, assert_blocked
@@ -127,6 +128,71 @@ class TestD21AFinishedTaskIsReviewed:
         plan.tasks({"1": "done", "2": "pending"})
         plan.state.write(phase="continue-task", next_phase="code-review", current_task=None)
         assert next_(taskie) == ("stop", None)
+        fake_claude.reviews("PASS")
+        assert_blocked(run_hook(), "task-1-review-1.md")
+
+    @pytest.mark.parametrize("killed", ["hook", "reviewer"])
+    def test_one_whose_review_was_cut_short_is_reviewed_again(
+        self, killed: str, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, taskie: Taskie
+    ) -> None:
+        """A file that the hook has not recorded is not a review that somebody has read."""
+        plan.tasks({"1": "done", "2": "pending"})
+        plan.state.write(**WORKING)
+        write = "echo Fine. > .taskie/plans/test-plan/task-1-review-1.md"
+        end = "kill -9 $PPID; sleep 5" if killed == "hook" else "kill -9 $$"
+        fake_claude.runs(f"{write}; {end}")
+        run_hook(command=f"{HOOK} --fail-open")
+        assert next_(taskie) == ("stop", None)
+        fake_claude.runs(f"""{write}; echo '{{"structured_output": {{"verdict": "PASS"}}}}'""")
+        assert_blocked(run_hook(), "task-1-review-1.md")
+
+    def test_an_empty_review_is_none(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, taskie: Taskie) -> None:
+        plan.tasks({"1": "done", "2": "pending"})
+        plan.write("task-1-review-1.md", "")
+        plan.state.write(**WORKING)
+        assert next_(taskie) == ("stop", None)
+        fake_claude.reviews("PASS")
+        assert_blocked(run_hook(), "task-1-review-1.md")
+
+    def test_one_that_was_added_to_a_complete_plan(
+        self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, taskie: Taskie
+    ) -> None:
+        plan.tasks({"1": "done", "2": "in-progress"})
+        plan.write("task-1-review-1.md", REVIEW)
+        plan.write("task-2.md", DONE)
+        plan.state.write(phase="complete", next_phase=None, current_task="1")
+        assert next_(taskie) == ("stop", None)
+        fake_claude.reviews("PASS")
+        assert_blocked(run_hook(), "task-2-review-1.md")
+
+    def test_a_plan_that_was_completed_without_reviews_is_left_alone(
+        self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, taskie: Taskie
+    ) -> None:
+        plan.tasks({"1": "done", "2": "done"})
+        plan.state.write(phase="complete", next_phase=None)
+        assert next_(taskie) == ("complete", None)
+        assert_approved(run_hook())
+        assert not fake_claude.calls
+
+    @pytest.mark.parametrize(("id_", "why"), [("2", "task-2.md is missing"), ("1.2", "id is not valid")])
+    def test_one_that_cannot_be_reviewed_holds_up_the_end_and_says_why(
+        self, id_: str, why: str, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, taskie: Taskie
+    ) -> None:
+        plan.tasks({"1": "done", id_: "done"})
+        plan.write("task-1-review-1.md", REVIEW)
+        plan.remove(f"task-{id_}.md")
+        for announced in ("complete-task", "all-code-review"):
+            plan.state.write(phase="code-review", next_phase=announced, current_task="1")
+            answer = json.loads(taskie("next", "--json").out)
+            assert answer["action"] == "ask"
+            assert why in answer["why"]
+        assert_approved(run_hook(), why)
+        assert not fake_claude.calls
+
+    @pytest.mark.parametrize("written", ["**1**", "`1`", "#1", "[1](task-1.md)"])
+    def test_an_id_that_is_dressed_up(self, written: str, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+        plan.write("tasks.md", f"| Id | Status |\n|---|---|\n| {written} | done |\n| 2 | pending |\n")
+        plan.state.write(**WORKING)
         fake_claude.reviews("PASS")
         assert_blocked(run_hook(), "task-1-review-1.md")
 
@@ -265,6 +331,16 @@ class TestD22EveryActionCanWriteItsState:
         assert next_(taskie) == ("continue-task", "1")
         assert taskie("state", "set", "phase=continue-task", "current_task=1").code == 0
         assert plan.state.read()["next_phase"] == "code-review"
+
+    @pytest.mark.validation
+    def test_an_agent_may_stop_to_ask_before_it_writes_the_plan(
+        self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, taskie: Taskie
+    ) -> None:
+        for path in plan.path.iterdir():
+            path.unlink()
+        assert taskie("state", "begin", "new-plan").code == 0
+        assert_approved(run_hook(command=f"{HOOK} --fail-open"), "Missing required file: plan.md")
+        assert not fake_claude.calls
 
     @pytest.mark.validation
     def test_no_review_is_paid_for_before_there_is_a_plan(

@@ -53,8 +53,15 @@ def stop(world: World, *, clean: bool, tasks_remain: bool, strict: bool) -> tupl
     """One stop, with this verdict if a review runs; True if it blocks."""
     before = seen(world, tasks_remain=tasks_remain, strict=strict)
     done = loop.decide(before)
+    if done.due and done.changes:
+        announced = world._replace(state=world.state.replace(**done.changes))
+        assert done.due.state == announced.state, "the same review as the state announces then"
+        before = seen(announced, tasks_remain=tasks_remain, strict=strict)
+        done = loop.decide(before)
+        assert done.due
+        world = announced
     if done.due:
-        assert done.changes is None, "nothing is recorded before the review"
+        assert done.changes is None, "nothing else is recorded before the review"
         failed = loop.decide(before.replace(failure="Review failed"))
         assert (failed.due, failed.changes, failed.decision.reason) == (None, None, None), "a failure changes nothing"
         assert "Review failed" in failed.decision.warnings

@@ -46,6 +46,7 @@ def surveyed(whole: Found, reviewed: tuple[str, ...]) -> Found:
     tasks = whole.tasks_text or ""
     current = f"task-{whole.state.current_task}.md" if whole.state else ""
     names = [f"task-{task.id}.md" for task in parse_tasks(tasks)] + [f"task-{id_}-review-1.md" for id_ in reviewed]
+    names += [current] if whole.task_text is not None else []
     standing = survey(tasks, names, lambda name: whole.task_text or "" if name == current else "")
     return whole.replace(standing=standing)
 
@@ -149,11 +150,17 @@ class TestBeforeAReviewOfCode:
 
     def test_no_current_task_and_all_finished(self, phase: str, review: str) -> None:
         """The hook cannot review one task without knowing which; the last review needs none."""
-        expected = "continue-task" if review == "code-review" else "stop"
-        assert answer(route(found(state(phase, review)))) == (expected, None)
+        step = route(found(state(phase, review)))
+        assert answer(step) == ("stop", None)
+        assert "all-code review" in step.why
 
     def test_no_current_task_and_no_tasks(self, phase: str, review: str) -> None:
-        assert route(found(state(phase, review), tasks_text=HEADER)).action == "continue-task"
+        assert route(found(state(phase, review), tasks_text=HEADER)).action == "ask"
+
+    def test_a_current_task_that_is_nowhere(self, phase: str, review: str) -> None:
+        tasks = table(t1="done", t2="pending")
+        step = route(found(state(phase, review, "t9"), tasks_text=tasks, task_text=None))
+        assert answer(step) == ("continue-task", "t2" if review == "code-review" else "t9")
 
 
 @pytest.mark.parametrize(
@@ -266,8 +273,8 @@ class TestTheNextTaskIsAnnounced:
     @pytest.mark.parametrize("text", [None, HEADER])
     def test_there_are_none(self, text: str | None, action: str) -> None:
         step = route(found(state("code-review", action, "t1"), tasks_text=text))
-        assert answer(step) == (action, None)
-        assert "no unfinished task" in step.why
+        assert answer(step) == ("ask", None)
+        assert "tasks.md has no task" in step.why
 
     def test_none_is_left(self, action: str) -> None:
         step = route(found(state("code-review", action, "t1"), tasks_text=table(t1="done", t2="completed")))
@@ -315,8 +322,9 @@ class TestTheNextTaskIsAnnounced:
     def test_an_id_that_cannot_name_a_file_is_told_not_given(self, action: str) -> None:
         tasks = HEADER + "| ../../x\x1b | pending | high |\n"
         step = route(found(state("tasks-review", action), tasks_text=tasks))
-        assert answer(step) == (action, None)
+        assert answer(step) == ("ask", None)
         assert "../../x" in step.why
+        assert "Rename it" in step.why
         assert "\x1b" not in step.why
 
     def test_a_row_without_an_id_is_not_a_task(self, action: str) -> None:
@@ -477,9 +485,12 @@ def test_every_state_has_an_answer(phase: str, next_phase: str | None) -> None:
         assert step.why
         assert step.why.endswith(".")
         assert (step.file is None) is (step.action in NO_ACTION)
-        # Only a state in which nothing is announced, and a phase that is not automated, needs the user.
-        asks = next_phase is None and phase not in WORK and phase != "complete"
-        assert (step.action == "ask") is asks
+        # A state in which nothing is announced, and a phase that is not automated, needs the user.
+        if next_phase is None and phase not in WORK and phase != "complete":
+            assert step.action == "ask"
+        # So does work without a task: no action is named that is about one without saying which.
+        if step.action in WORK:
+            assert step.task is not None
 
 
 @pytest.mark.parametrize("action", [phase for phase in PHASES if phase not in NO_ACTION])

@@ -59,6 +59,15 @@ def test_what_a_survey_finds() -> None:
     assert found.unreviewed() == "1"
 
 
+@pytest.mark.parametrize("heading", ["Prerequisites", "prerequisite", "Depends on", "Dependencies"])
+@pytest.mark.parametrize("needs", ["2", "task-2", "Task 2", "#2", "[2](task-2.md)", "3, 2"])
+def test_prerequisites_as_people_write_them(heading: str, needs: str) -> None:
+    table = f"| Id | Status | {heading} |\n|---|---|---|\n| 1 | pending | {needs} |\n| 2 | pending | - |\n"
+    found = survey(table, [], lambda name: "").next()
+    assert found is not None
+    assert found.id == "2"
+
+
 def test_a_task_without_a_file_cannot_be_reviewed() -> None:
     found = survey("| Id | Status |\n|---|---|\n| 1 | done |\n", [], lambda name: "")
     assert found.finished == ("1",)

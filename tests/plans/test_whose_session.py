@@ -174,6 +174,27 @@ def test_in_a_turn_that_another_hook_has_blocked(
     assert fake_claude.calls == []
 
 
+def test_another_plan_than_the_newest_is_the_sessions_own(
+    project: Project, make_plan: Callable[..., Plan], run_hook: RunHook, fake_claude: FakeCli
+) -> None:
+    """Two sessions in one project are normal: each has its own plan reviewed, whichever was touched last."""
+    mine, theirs = make_plan("mine", state={}), make_plan("theirs", state={})
+    mine.age(60)
+    project.transcript.write_text("")
+    project.says("user", "go on")
+    project.calls("Edit", file_path=f"{mine.path}/plan.md", old_string="a", new_string="b")
+    project.says("assistant", [{"type": "text", "text": "Done."}])
+    before = theirs.state.read()
+    fake_claude.reviews("FAIL", "FAIL")
+    assert_blocked(run_hook(command=CLIENT), "plans/mine/plan-review-1.md")
+    assert theirs.state == before
+    # Also where nothing is due in the newest one.
+    mine.state.write()
+    mine.age(60)
+    theirs.state.write(phase="complete", next_phase=None)
+    assert_blocked(run_hook(command=CLIENT), "plans/mine/plan-review-1.md")
+
+
 @pytest.mark.parametrize("of", ["another client", "another client's event", "nobody"])
 def test_what_cannot_be_known_is_as_before(
     of: str, project: Project, due: Plan, run_hook: RunHook, events: Events, fake_claude: FakeCli
