@@ -43,6 +43,13 @@ class TestHelp:
         assert (done.code, done.out) == (2, "")
         assert done.err
 
+    @pytest.mark.parametrize(("word", "meant"), [("reprot", "report"), ("stat", "state"), ("zzz", None)])
+    def test_an_unknown_command(self, word: str, meant: str | None, taskie: Taskie) -> None:
+        said = taskie(word).err
+        assert f"there is no command '{word}'." in said
+        assert re.findall(r"Did you mean `\S*taskie (\w+)`\?", said) == ([meant] if meant else [])
+        assert "pip install" not in said, "an installation would not help"
+
     def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
             cli.main(["--version"])
