@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from errno import ENOSPC
 
 from taskie import engines, project
 from taskie.errors import USAGE_ERROR, CommandError, Interrupted
@@ -41,10 +42,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:  # closed
         import io
 
-        sys.stdout = io.StringIO()
+        sys.stdout = io.TextIOWrapper(io.BytesIO())
     try:
         try:
             return _run(words)
+        except OSError as error:
+            if error.filename is None and error.errno == ENOSPC:  # of stdout: whoever writes a file names it
+                raise _unwritable(error) from None
+            raise
         finally:
             _flush()  # here, where it can still be answered
     except CommandError as error:
@@ -83,7 +88,11 @@ def _flush() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):
             raise
-        raise CommandError(f"the output cannot be written ({error.strerror})") from None
+        raise _unwritable(error) from None
+
+
+def _unwritable(error: OSError) -> CommandError:
+    return CommandError(f"the output cannot be written ({error.strerror})")
 
 
 def _plugged_in() -> dict[str, EntryPoint]:

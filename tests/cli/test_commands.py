@@ -130,7 +130,10 @@ class TestCommandsOfOtherPackages:
 
 
 class TestStandardOutput:
-    @pytest.mark.parametrize("words", ["--help", "status"])
+    @pytest.mark.parametrize(
+        ("words", "unbuffered"),
+        [("--help", ""), *((words, each) for words in ("status", "report --output -") for each in ("", "1"))],
+    )
     @pytest.mark.parametrize(
         ("where", "code", "said"),
         [
@@ -139,9 +142,11 @@ class TestStandardOutput:
             ("| true; exit ${PIPESTATUS[0]}", 1, ""),
         ],
     )
-    def test_nobody_reads_it(self, project: Project, words: str, where: str, code: int, said: str) -> None:
+    def test_nobody_reads_it(
+        self, project: Project, plan: Plan, words: str, unbuffered: str, where: str, code: int, said: str
+    ) -> None:
         command = f"{sys.executable} -m taskie {words} {where}"
-        env = {**project.env, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
+        env = {**project.env, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=project.path, env=env)
         assert (done.returncode, done.stderr) == (code, said)
 
