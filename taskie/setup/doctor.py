@@ -58,7 +58,7 @@ def main(*, as_json: bool, plugin: bool) -> int:
 
 def _coloured(level: Level) -> str:
     word = f"{level:<7}"
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return word
     return f"{_COLOURS[level]}{word}\033[0m"
 

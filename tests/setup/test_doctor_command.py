@@ -261,8 +261,9 @@ class TestCommand:
                 return True
 
         monkeypatch.setattr(probes, "look", lambda cwd, env, loaded: GOOD)
-        for colour, expected in (("", True), ("1", False)):
+        for colour, kind, expected in (("", "xterm", True), ("1", "xterm", False), ("", "dumb", False)):
             monkeypatch.setenv("NO_COLOR", colour)
+            monkeypatch.setenv("TERM", kind)
             terminal = Terminal()
             monkeypatch.setattr(sys, "stdout", terminal)
             assert doctor.main(as_json=False, plugin=False) == 0
