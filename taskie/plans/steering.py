@@ -77,10 +77,10 @@ def limit(number: int | None, *, plan: str | None) -> int:
     if now is None:
         raise CommandError(f"{_name(path)} has no {state.FILE}: `taskie next` says what to do first.")
     if number is None:
-        print(f"{_name(path)}: at most {shown(str(now.get('max_reviews')), 40)} reviews in a cycle{_had(now)}.")
+        print(f"{_name(path)}: at most {_reviews(now.get('max_reviews'))} in a cycle{_had(now)}.")
         return 0
     before = _write(path, {"max_reviews": number}).get("max_reviews")
-    print(f"{_name(path)}: at most {number} reviews in a cycle (before: {shown(str(before), 40)}){_had(now)}.")
+    print(f"{_name(path)}: at most {_reviews(number)} in a cycle (before: {shown(str(before), 40)}){_had(now)}.")
     had = now.get("phase_iteration")
     if not number:
         print("With 0, every cycle is passed over without a review.")
@@ -127,6 +127,10 @@ def _command(words: str, path: str) -> str:
 
 def _name(path: str) -> str:
     return f"Plan '{shown(os.path.basename(path))}'"
+
+
+def _reviews(most: object) -> str:
+    return f"{shown(str(most), 40)} review{'s' * (most != 1)}"
 
 
 def _had(now: Mapping[str, Any]) -> str:

@@ -134,6 +134,11 @@ class TestLimit:
         assert done.out == "Plan 'test-plan': at most 12 reviews in a cycle (before: 8); this one has had 3.\n"
         assert plan.state.read() == {**before, "max_reviews": 12}
 
+    def test_of_one(self, taskie: Taskie, plan: Plan) -> None:
+        plan.state.write()
+        assert "at most 1 review in a cycle (before: 8)" in taskie("limit", "1").out
+        assert "at most 1 review in a cycle;" in taskie("limit").out
+
     def test_lets_a_cycle_go_on(self, taskie: Taskie, plan: Plan, run_hook: RunHook, fake_claude: FakeCli) -> None:
         fake_claude.reviews("FAIL")
         plan.state.write(phase="post-plan-review", phase_iteration=8)
