@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
+from errno import ENOSPC
 
 from taskie import engines, project
 from taskie.errors import USAGE_ERROR, CommandError, Interrupted
+from taskie.protocol import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from taskie.engine import Engine
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+INSTALLED = "client"  # a command of pytest_taskie, which a clone alone does not offer
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,10 +42,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:  # closed
         import io
 
-        sys.stdout = io.StringIO()
+        sys.stdout = io.TextIOWrapper(io.BytesIO())
     try:
         try:
             return _run(words)
+        except OSError as error:
+            if error.filename is None and error.errno == ENOSPC:  # of stdout: whoever writes a file names it
+                raise _unwritable(error) from None
+            raise
         finally:
             _flush()  # here, where it can still be answered
     except CommandError as error:
@@ -60,7 +68,7 @@ def _run(words: list[str]) -> int:
     if not words or words[0].startswith("-"):
         _add_plugged_in(commands)
     elif words[0] not in commands.choices:
-        return _foreign(words[0])(words[1:])
+        return _foreign(words[0], list(commands.choices))(words[1:])
     options = vars(parser.parse_args(words))
     if "run" not in options:
         parser.print_help()
@@ -80,7 +88,11 @@ def _flush() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):
             raise
-        raise CommandError(f"the output cannot be written ({error.strerror})") from None
+        raise _unwritable(error) from None
+
+
+def _unwritable(error: OSError) -> CommandError:
+    return CommandError(f"the output cannot be written ({error.strerror})")
 
 
 def _plugged_in() -> dict[str, EntryPoint]:
@@ -111,14 +123,18 @@ def _installation() -> str:
     """From our own files, if they can be installed: no index is known to have us."""
     root = project.plugin_root()
     there = os.path.exists(os.path.join(root, "pyproject.toml"))
-    return f"pip install {project.quoted(root)}" if there else "pip install pytest-taskie, from its repository"
+    return f"pip install {project.quoted(root)}" if there else "`pip install .` in a clone of Taskie"
 
 
-def _foreign(name: str) -> Callable[[Sequence[str]], int]:
+def _foreign(name: str, known: Sequence[str]) -> Callable[[Sequence[str]], int]:
     entry = _plugged_in().get(name)
     if entry is None:
-        hint = f"`taskie --help` lists all; some, such as `client`, need an installation: {_installation()}"
-        raise CommandError(f"there is no command {name!r}. {hint}", USAGE_ERROR)
+        if name == INSTALLED:
+            raise CommandError(f"the command {name!r} needs an installation: {_installation()}", USAGE_ERROR)
+        import difflib
+
+        meant = "".join(f" Did you mean `taskie {each}`?" for each in difflib.get_close_matches(name, known, 1))
+        raise CommandError(f"there is no command {shown(name)!r}.{meant} `taskie --help` lists all.", USAGE_ERROR)
     try:
         main: Callable[[Sequence[str]], int] = entry.load().main
     except Exception as error:

@@ -73,6 +73,6 @@ def about(plans: str) -> str:
         parts.append(shown(found.problem, 60))
     else:
         counted = f" {found.iteration}/{found.limit}" if found.iteration and found.limit and found.next_phase else ""
-        parts.append(f"{found.stage or 'no phase'}{counted}")
+        parts += [f"{found.stage or 'no phase'}{counted}", *([found.held] if found.held else [])]
     spent = journal.spent(path)
     return SEPARATOR.join([*parts, *([glance.money(spent)] if spent else [])])

@@ -207,13 +207,15 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
     for row in rows:
         path = os.path.join(plans or "", row["plan"])
         row["record"] = _record(path)
-        running = journal.running(path)
+        found = glance.look(path)
+        running = found.running
         row["running"] = running.as_dict() if running else None
-        lines = [_told(row["record"]), f"reviewing now: {glance.runs(running, now)}" if running else ""]
+        held = glance.waits_for(found) if found.held else ""
+        lines = [_told(row["record"]), f"reviewing now: {glance.runs(running, now)}" if running else held]
         told += [f"{shown(row['plan'], 40)}: {line}" for line in lines if line]
-    found = answered.count(os.path.join(plans or "", row["plan"]) for row in rows)
-    told += [answered.summary(found)] if found["findings"] else []
-    return Status({"root": root, "plans": rows, "findings": found}, [_table(rows) if rows else nothing, *told])
+    findings = answered.count(os.path.join(plans or "", row["plan"]) for row in rows)
+    told += [answered.summary(findings)] if findings["findings"] else []
+    return Status({"root": root, "plans": rows, "findings": findings}, [_table(rows) if rows else nothing, *told])
 
 
 def _record(path: str) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class Glance(Value):
     limit: int | None = None
     problem: str | None = None
     running: Running | None = None
+    held: str | None = None  # why the review that is announced will not start
 
     @property
     def stage(self) -> str | None:
@@ -61,7 +62,29 @@ def look(path: str) -> Glance:
         _count(fields.get("max_reviews")),
         problem,
         journal.running(path),
+        _held(path, fields),
     )
+
+
+def _held(path: str, fields: dict[str, Any]) -> str | None:
+    """Why the review that is announced does not start at the agent's next stop: what the hook would ask, too."""
+    review = REVIEWS.get(_text(fields.get("next_phase")) or "")
+    if review is None:
+        return None
+    from taskie import config  # for an announced review only
+    from taskie.plans import loop, recording
+
+    settings = config.load(os.path.dirname(os.path.dirname(os.path.dirname(path))), os.environ)
+    try:
+        current = state.interpret(fields, settings)
+    except state.BadField:
+        return None
+    most, more = current.max_reviews, loop.MORE
+    if most and loop.limit_message(current, review):
+        return f"at the limit of {most} review{'s' * (most > 1)} (/taskie:limit {most + more} allows {more} more)"
+    if most and recording.budget_message(path, settings.review_plan_budget_usd):
+        return "the plan's budget is spent" if journal.spent(path) is not None else "nobody knows what it has cost"
+    return None
 
 
 def _text(value: object) -> str | None:
@@ -147,6 +170,8 @@ def waits_for(found: Glance) -> str:
         return "complete" if found.phase == COMPLETE else "nothing is announced"
     if following in REVIEWS:
         reviewed = title(following, (found.iteration or 0) + 1, found.task)
+        if found.held:
+            return f"no {reviewed}: {found.held}"
         return f"the agent's next stop starts {reviewed}" if found.limit else f"the next stop skips {reviewed}"
     if following in POST_REVIEWS:
         return f"the agent answers {title(POST_REVIEWS[following].phase, found.iteration, found.task)}"

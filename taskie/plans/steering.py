@@ -6,13 +6,12 @@ Not on the hook's path. Knows which fields that changes, not what the hook then 
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING, Any
 
 from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
-from taskie.plans import MARKER, commands, files, state
+from taskie.plans import MARKER, commands, files, glance, journal, state
 from taskie.plans.phases import PHASES
 from taskie.protocol import shown
 from taskie.store import StoreError
@@ -28,7 +27,7 @@ def advised(status: Status) -> Status:
     """The status with what to do where there is no plan, and where a plan's state cannot be used."""
     rows = status.data["plans"]
     spoiled = [row["plan"] for row in rows if row["problem"]][:1]  # the others are repaired alike
-    more = [f"{_repair(name)} rebuilds a state that cannot be used." for name in spoiled] if rows else [f"{BEGIN}."]
+    more = [f"To rebuild a state that cannot be used: {_repair(name)}." for name in spoiled] if rows else [f"{BEGIN}."]
     return Status(status.data, [*status.text, *more])
 
 
@@ -47,13 +46,23 @@ def stop(*, plan: str | None) -> int:
         return 0
     if now is None or now.get("next_phase") is None:
         print(f"{name} is in no review loop: nothing is to follow.")
+        _say_what_runs(path)
         return 0
     left = _write(path, {"next_phase": None})["next_phase"]
     print(f"{name}: the review loop is left. No review starts when the agent stops.")
+    _say_what_runs(path)
     if isinstance(left, str) and left in PHASES:
-        again = f"`taskie state set next_phase={left} --plan {shlex.quote(os.path.basename(path))}`"
+        again = _command(f"state set next_phase={left}", path)
         print(project.typeable(f"What was next: {left}. To take it up again: {again}"))
     return 0
+
+
+def _say_what_runs(path: str) -> None:
+    """A stop that is under way holds the state that it has read, and leaves what was written since as it is."""
+    running = journal.running(path)
+    if running is not None:
+        what = glance.title(running.review, running.iteration, running.task)
+        print(f"One is still running, {what}: it will be finished, but it does not count.")
 
 
 def limit(number: int | None, *, plan: str | None) -> int:
@@ -64,14 +73,14 @@ def limit(number: int | None, *, plan: str | None) -> int:
     try:
         now = state.load(path)
     except StoreError as error:
-        raise CommandError(f"{_name(path)}: {error}. Nothing was changed; {_repair(path)} rebuilds it.") from None
+        raise CommandError(f"{_name(path)}: {error}. Nothing was changed. To rebuild it: {_repair(path)}.") from None
     if now is None:
         raise CommandError(f"{_name(path)} has no {state.FILE}: `taskie next` says what to do first.")
     if number is None:
-        print(f"{_name(path)}: at most {shown(str(now.get('max_reviews')), 40)} reviews in a cycle{_had(now)}.")
+        print(f"{_name(path)}: at most {_reviews(now.get('max_reviews'))} in a cycle{_had(now)}.")
         return 0
     before = _write(path, {"max_reviews": number}).get("max_reviews")
-    print(f"{_name(path)}: at most {number} reviews in a cycle (before: {shown(str(before), 40)}){_had(now)}.")
+    print(f"{_name(path)}: at most {_reviews(number)} in a cycle (before: {shown(str(before), 40)}){_had(now)}.")
     had = now.get("phase_iteration")
     if not number:
         print("With 0, every cycle is passed over without a review.")
@@ -106,11 +115,22 @@ def _write(path: str, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _repair(path: str) -> str:
-    return f"`taskie state repair --plan {shlex.quote(os.path.basename(path))}`"
+    return _command("state repair", path)
+
+
+def _command(words: str, path: str) -> str:
+    """One of ours for this plan. A name that is none of a plan is not to be copied, and such a plan not reviewed."""
+    name = os.path.basename(path)
+    given, first = (name, "") if state.is_plan_id(name) else ("NAME", ", once its directory has a new name")
+    return f"`taskie {words} --plan {given}`{first}"
 
 
 def _name(path: str) -> str:
-    return f"Plan {shown(os.path.basename(path))!r}"
+    return f"Plan '{shown(os.path.basename(path))}'"
+
+
+def _reviews(most: object) -> str:
+    return f"{shown(str(most), 40)} review{'s' * (most != 1)}"
 
 
 def _had(now: Mapping[str, Any]) -> str:

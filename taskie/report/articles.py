@@ -35,14 +35,19 @@ def findings(found: Pictured) -> str:
     counts: dict[str, int] = {}
     for remark, _ in made:
         counts[remark.severity] = counts.get(remark.severity, 0) + 1
-    summed = ", ".join(f"{number} {name(severity, 40)}" for severity, number in counts.items())
+    summed = ", ".join(f"{number} {_counted(severity, number)}" for severity, number in counts.items())
     rest = f'<p class="more">Only the first {MOST_FINDINGS} are listed.</p>' if len(made) > MOST_FINDINGS else ""
     items = "".join(f"<li>{_remark(remark, each)}</li>" for remark, each in made[:MOST_FINDINGS])
     return f'<p class="more">{summed}</p>\n<ul class="findings">{items}</ul>{rest}'
 
 
+def _counted(severity: str, number: int) -> str:
+    """4 blockers, but 4 major: some are nouns."""
+    return name(severity, 40) + "s" * (number > 1 and severity in ("blocker", "note"))
+
+
 def _remark(remark: Remark, review: Held | None = None) -> str:
-    level = "high" if _rank(remark) <= 2 else "low"
+    level = "high" if _rank(remark) <= SEVERITIES.index("major") else "low"
     place = f" <code>{plain(remark.place)}</code>" if remark.place else ""
     link = f' <a href="#review-{review.number}">{plain(review.title)} ({plain(review.lane)})</a>' if review else ""
     evidence = f'<p class="evidence">{plain(remark.evidence)}</p>' if remark.evidence else ""

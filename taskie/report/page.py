@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import taskie
 from taskie.plans import glance
 from taskie.plans.phases import COMPLETE, NEW_PLAN, PHASES, REVIEWS, target
+from taskie.plans.state import FILE
 from taskie.protocol import shown
 from taskie.report import articles, pictures
 from taskie.report.markdown import plain
@@ -85,12 +86,17 @@ def _header(found: Pictured) -> str:
         told = ' <span class="told">(done)</span>' if reached else ""
         steps.append(f'<li class="{done}"{current}><span>{name}</span>{told}</li>')
     running = found.runs
-    now = f"Reviewing now: {running}" if running else found.waits_for[:1].upper() + found.waits_for[1:]
+    now = f"Reviewing now: {running}" if running else _sentence(found.waits_for)
     return (
         f'<header>\n<p class="kind">Taskie report</p>\n<h1>{articles.name(found.plan)}</h1>\n'
         f'<p class="now{" running" if running else ""}">{plain(now)}.</p>\n'
         f'<ol class="stages" aria-label="Stages">{"".join(steps)}</ol>\n{_numbers(found)}\n</header>'
     )
+
+
+def _sentence(words: str) -> str:
+    """With a capital, unless it begins with the name of a file."""
+    return words if words.startswith(FILE) else words[:1].upper() + words[1:]
 
 
 def _numbers(found: Pictured) -> str:
@@ -219,7 +225,7 @@ def _spending(found: Pictured) -> str:
     title = f"What the reviews have cost, review by review: {total} after {len(costs)}"
     return (
         f'<figure class="spent"><div class="ends"><span>$0</span><span>{total}</span></div>'
-        f"{pictures.spending(costs, title)}<figcaption>Each step is a review. The dearest was "
+        f"{pictures.spending(costs, title)}<figcaption>Each step is a review. The most expensive was "
         f'<a href="#review-{dearest.number}">{plain(dearest.title)} ({plain(dearest.lane)})</a> with '
         f"{glance.money(dearest.cost or 0.0)}; on average one cost {glance.money(sum(costs) / len(costs))}."
         "</figcaption></figure>"

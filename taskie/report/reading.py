@@ -35,7 +35,7 @@ ALL_DOCUMENTS = 1024 * 1024
 _REVIEW_FILE = re.compile(r"(plan|design|tasks|all-code|task-([A-Za-z0-9_-]+?))(?<!-post)-review-([0-9]{1,9})\.md")
 _HEADING = re.compile(r"^#{1,3}[ \t]+(.*\S)", re.MULTILINE)
 _PHASES = {"plan": "plan-review", "tasks": "tasks-review", "all-code": "all-code-review", "design": "design-review"}
-SEVERITIES = ("critical", "high", "major", "medium", "minor", "low", "info")
+SEVERITIES = ("critical", "blocker", "high", "major", "medium", "minor", "low", "note", "info")
 
 
 class Excerpt(Value):

@@ -58,7 +58,7 @@ def main(*, as_json: bool, plugin: bool) -> int:
 
 def _coloured(level: Level) -> str:
     word = f"{level:<7}"
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return word
     return f"{_COLOURS[level]}{word}\033[0m"
 
@@ -143,7 +143,7 @@ def _entry(source: Source, handler: Any, facts: Facts, level: Level) -> Iterator
     problem = _unusable(handler, facts)
     if script == settings.LINK and problem:
         text = f"{source.path} has the hook, but {paths.link(facts.env)}, by which it would run for you, {problem}"
-        silent = _plugin(facts) is not None  # whoever has the plugin wants it so
+        silent = _plugin(facts) is not None or _has_own(facts)  # else it would run twice
         yield Finding("ok" if silent else level, "settings", text, None if silent else "`taskie install`")
     elif problem:
         text = f"{source.path} names {script}, which {problem}"
@@ -156,6 +156,13 @@ def _entry(source: Source, handler: Any, facts: Facts, level: Level) -> Iterator
         yield Finding("ok", "settings", text, "Codex skips it until you have trusted it: /hooks in `codex`")
     else:
         yield Finding("ok", "settings", f"the hook is installed in {source.path}")
+
+
+def _has_own(facts: Facts) -> bool:
+    """Whether Claude Code runs the hook here by an entry that needs no link."""
+    read = (source.settings for source in facts.sources if source.kind != "codex")
+    entries = (entry for each in read for entry in settings.handlers(each))
+    return any(settings.script_of(each) != settings.LINK and _unusable(each, facts) is None for each in entries)
 
 
 def _scope(source: Source) -> str:

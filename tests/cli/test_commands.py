@@ -43,6 +43,13 @@ class TestHelp:
         assert (done.code, done.out) == (2, "")
         assert done.err
 
+    @pytest.mark.parametrize(("word", "meant"), [("reprot", "report"), ("stat", "state"), ("zzz", None)])
+    def test_an_unknown_command(self, word: str, meant: str | None, taskie: Taskie) -> None:
+        said = taskie(word).err
+        assert f"there is no command '{word}'." in said
+        assert re.findall(r"Did you mean `\S*taskie (\w+)`\?", said) == ([meant] if meant else [])
+        assert "pip install" not in said, "an installation would not help"
+
     def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
             cli.main(["--version"])
@@ -123,7 +130,10 @@ class TestCommandsOfOtherPackages:
 
 
 class TestStandardOutput:
-    @pytest.mark.parametrize("words", ["--help", "status"])
+    @pytest.mark.parametrize(
+        ("words", "unbuffered"),
+        [("--help", ""), *((words, each) for words in ("status", "report --output -") for each in ("", "1"))],
+    )
     @pytest.mark.parametrize(
         ("where", "code", "said"),
         [
@@ -132,9 +142,11 @@ class TestStandardOutput:
             ("| true; exit ${PIPESTATUS[0]}", 1, ""),
         ],
     )
-    def test_nobody_reads_it(self, project: Project, words: str, where: str, code: int, said: str) -> None:
+    def test_nobody_reads_it(
+        self, project: Project, plan: Plan, words: str, unbuffered: str, where: str, code: int, said: str
+    ) -> None:
         command = f"{sys.executable} -m taskie {words} {where}"
-        env = {**project.env, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
+        env = {**project.env, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=project.path, env=env)
         assert (done.returncode, done.stderr) == (code, said)
 

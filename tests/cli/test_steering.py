@@ -57,6 +57,19 @@ class TestStop:
         assert_approved(run_hook())
         assert len(fake_claude.calls) == 1
 
+    def test_during_a_review(self, plan: Plan, run_hook: RunHook, fake_claude: FakeCli, tmp_path: Path) -> None:
+        """Somebody leaves the loop, twice, while the reviewer is at work."""
+        plan.state.write()
+        stop = f"env -u TASKIE_HOOK_SKIP {shlex.join([sys.executable, str(ROOT / 'bin' / 'taskie'), 'stop'])}"
+        verdict = json.dumps({"structured_output": {"verdict": "FAIL"}})
+        review = f"echo '# R' > {shlex.quote(str(plan.path / 'plan-review-1.md'))}; echo '{verdict}'"
+        fake_claude.runs(f"{{ {stop}; {stop}; }} > {shlex.quote(str(tmp_path / 'said'))}; {review}")
+        result = run_hook(command=[ROOT / "hooks" / "stop-hook.sh", "--fail-open"])
+        running = "One is still running, plan review 1: it will be finished, but it does not count."
+        assert (tmp_path / "said").read_text().splitlines().count(running) == 2
+        assert_approved(result, "the edit is kept")
+        assert (plan.state.read()["next_phase"], plan.state.read()["phase_iteration"]) == (None, 0)
+
     def test_only_the_plan_that_is_named(self, taskie: Taskie, make_plan: object, plan: Plan, project: Project) -> None:
         other = Plan(project.path / ".taskie" / "plans" / "other")
         other.path.mkdir()
@@ -90,6 +103,19 @@ class TestStop:
         assert (done.code, done.out) == (0, "Plan 'test-plan' is in no review loop: nothing is to follow.\n")
         assert (plan.path / "state.json").exists() == (state is not None)
 
+    def test_a_name_that_is_not_a_plan_id(self, taskie: Taskie, project: Project) -> None:
+        """Is shown as everywhere else, and stands in no command that somebody might copy."""
+        odd = Plan(project.path / ".taskie" / "plans" / "a\x1b[31m b")
+        odd.path.mkdir(parents=True)
+        odd.state.write()
+        left, back = taskie("stop").out.splitlines()
+        assert left.startswith("Plan 'a\\x1b[31m b': the review loop is left.")
+        assert back.endswith("taskie state set next_phase=plan-review --plan NAME`, once its directory has a new name")
+        odd.state.raw("{")
+        for said in (taskie("stop").out, taskie("limit").err, taskie("status").out):
+            assert "\x1b" not in said
+            assert "taskie state repair --plan NAME`, once its directory has a new name" in said
+
     def test_a_phase_that_does_not_exist_is_left_too(self, taskie: Taskie, plan: Plan) -> None:
         plan.state.write(next_phase="nonsense")
         assert len(taskie("stop").out.splitlines()) == 1
@@ -107,6 +133,11 @@ class TestLimit:
         done = taskie("limit", "12")
         assert done.out == "Plan 'test-plan': at most 12 reviews in a cycle (before: 8); this one has had 3.\n"
         assert plan.state.read() == {**before, "max_reviews": 12}
+
+    def test_of_one(self, taskie: Taskie, plan: Plan) -> None:
+        plan.state.write()
+        assert "at most 1 review in a cycle (before: 8)" in taskie("limit", "1").out
+        assert "at most 1 review in a cycle;" in taskie("limit").out
 
     def test_lets_a_cycle_go_on(self, taskie: Taskie, plan: Plan, run_hook: RunHook, fake_claude: FakeCli) -> None:
         fake_claude.reviews("FAIL")

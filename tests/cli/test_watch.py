@@ -80,6 +80,39 @@ class TestOnce:
         plan.state.write(**state)
         assert taskie("watch", "--once").out == f"test-plan: {said}\n"
 
+    @pytest.mark.parametrize(
+        ("limit", "budget", "held"),
+        [
+            (1, None, "at the limit of 1 review (/taskie:limit 5 allows 4 more)"),
+            (2, 0.3, "the plan's budget is spent"),
+            (1, 0.3, "at the limit of 1 review (/taskie:limit 5 allows 4 more)"),
+            (2, 0.4, None),
+            (2, None, None),
+            (0, 0.3, None),
+        ],
+    )
+    def test_an_announced_review_that_will_not_start(
+        self, plan: Plan, project: Project, taskie: Taskie, limit: int, budget: float | None, held: str | None
+    ) -> None:
+        """Nothing that shows the plan may promise it."""
+        plan.state.write(phase="post-plan-review", next_phase="plan-review", phase_iteration=1, max_reviews=limit)
+        record(plan)
+        if budget is not None:
+            (project.path / ".taskie" / "config.toml").write_text(f"[review]\nplan_budget_usd = {budget}\n")
+        told = [taskie(*words).out for words in (["watch", "--once"], ["status"], ["report", "--output", "-"])]
+        line = taskie("statusline", stdin="{}").out
+        verb = "starts" if limit else "skips"
+        if held is None:
+            assert all(f"next stop {verb} plan review 2" in said for said in (told[0], told[2]))
+            assert not any("o plan review 2:" in said for said in told)
+            assert "limit" not in line
+            assert "budget" not in line
+        else:
+            assert f"test-plan: no plan review 2: {held} (last" in told[0]
+            assert f"test-plan: no plan review 2: {held}\n" in told[1]
+            assert f"No plan review 2: {held.replace(chr(39), '&#x27;')}." in told[2]
+            assert f" · {held} · " in line
+
     def test_no_state_and_a_spoiled_one(self, plan: Plan, taskie: Taskie) -> None:
         assert taskie("watch", "--once").out == "test-plan: no state.json\n"
         plan.state.raw("{")

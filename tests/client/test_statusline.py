@@ -29,7 +29,7 @@ KNOWN = {
 
 @pytest.fixture
 def shows(claude_client: type[ClaudeClient], project: Project, tmp_path: Path) -> Callable[..., str]:
-    """What the client draws in a terminal with the documented setting, until a file is there and a text is drawn."""
+    """The client's screen with the documented setting, once a file is there and a text stands on the screen."""
 
     def run(awaited: Path, wrapper: str, text: str = "") -> str:
         home = Path(project.env["HOME"])

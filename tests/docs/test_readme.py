@@ -151,3 +151,14 @@ def test_the_commands_in_the_table_exist() -> None:
     assert skills - actions <= named, "every command of another engine is in the table"
     answers = {name for name in actions if name.startswith("post-")}
     assert actions - answers <= named, "every command that a person starts is in the table"
+
+
+def test_without_the_plugin_every_command_that_a_stop_names_has_another(taskie: Taskie) -> None:
+    hook = (ROOT / "taskie" / "plans").glob("*.py")
+    named = {name for path in hook for name in re.findall(r"/taskie:([a-z-]+)", path.read_text())} - {"new-plan"}
+    text = README.partition("### Without the plugin")[2].partition("\n### ")[0]
+    instead = dict(re.findall(r"`taskie (\w+)(?: N)?`\s+for\s+`/taskie:([a-z-]+)", text))
+    instead.update({command: name for name, command in re.findall(r"`/taskie:([a-z-]+)`,[^;`]*`taskie (\w+)`", text)})
+    assert named == set(instead.values())
+    for command in instead:
+        assert taskie(command, "--help").code == 0

@@ -162,3 +162,12 @@ def test_every_write_is_one_that_the_command_allows(
         assert json.dumps(after[key]) in (value, json.dumps(value))
     for kept in set(written) - set(fields) - {"phase_iteration"}:
         assert after[kept] == written[kept]
+
+
+def test_nobody_is_told_to_edit_the_state_to_leave_the_loop() -> None:
+    """There is a command for it, and whoever begins a plan hears of it."""
+    assert "`/taskie:stop`" in ACTIONS["new-plan"].rpartition("Tell the user")[2]
+    for name, text in ACTIONS.items():
+        named = set(re.findall(r"/taskie:([a-z-]+)", text))
+        assert named <= {path.name for path in (ROOT / "skills").iterdir()}, name
+        assert not re.search(r"`next_phase`\s+to\s+null", text), name

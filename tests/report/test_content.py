@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from support.running import reviewing
 
 from pytest_taskie import Plan, Project
+from taskie.config import SEVERITIES
 from taskie.plans.phases import PHASES
 
 from . import samples
@@ -251,3 +253,21 @@ def test_what_the_journal_has_folded_is_counted(plan: Plan, report: Report) -> N
 def test_the_task_of_a_review_that_is_about_none(plan: Plan, report: Report) -> None:
     samples.write_journal(plan.path, [samples.entry(review="all-code-review", task="2")])
     assert [row[0] for row in rows(read(report()), "cycles")] == ["All code"]
+
+
+def test_every_severity_of_ours_has_its_rank(plan: Plan, report: Report) -> None:
+    """As the reviewers are asked for them, and counted as one says it."""
+    asked = [*SEVERITIES, *SEVERITIES]
+    findings = [{**samples.FINDING, "severity": severity} for severity in asked]
+    (plan.path / "reviews.jsonl").write_text(json.dumps(samples.entry(verdict="FAIL", findings=findings)) + "\n")
+    found = read(report()).one("section", id="findings")
+    badges = found.all("span", class_="severity")
+    assert [badge.text for badge in badges[::2]] == list(reversed(SEVERITIES))
+    high = {badge.text for badge in badges if "high" in str(badge.attributes["class"]).split()}
+    assert high == {"blocker", "major"}
+    assert found.all("p", class_="more")[0].text == "2 blockers, 2 major, 2 minor, 2 notes"
+
+
+def test_a_file_keeps_its_name_at_the_beginning_of_a_sentence(plan: Plan, report: Report) -> None:
+    plan.state.raw("{")
+    assert read(report()).one("p", class_="now").text.startswith("state.json: invalid JSON")

@@ -153,7 +153,7 @@ class TestJudgement:
     def test_the_teams_own_entry_beside_ones_own(self, tmp_path: Path) -> None:
         shared = source("project", hook=handler(command=settings.PORTABLE % "--fail-open"))
         facts = replace(GOOD, sources=[*GOOD.sources, shared], env={"HOME": str(tmp_path)})
-        assert [each.level for each in troubles(facts)] == ["warning"], "it is not there for this person"
+        assert troubles(facts) == [], "with a link it would run twice, and `taskie install` makes none"
         link = Path(paths.link(facts.env))
         link.parent.mkdir(parents=True)
         link.symlink_to(SCRIPT)

@@ -50,6 +50,15 @@ class TestCommand:
         assert f"{calls.parent}/claude is version 2.1.197" in done.out
         assert calls.read_text() == "--version\n", "nothing else of the client is ever run"
 
+    @pytest.mark.parametrize("own", ["--user", "--local"])
+    def test_the_teams_and_ones_own(self, own: str, taskie: Taskie, fake: Any) -> None:
+        """`taskie install` would change nothing there, so it is no remedy, and nothing is wrong."""
+        fake()
+        for words in (["--project"], [own], []):
+            assert taskie("install", *words).code == 0
+        found = json.loads(taskie("doctor", "--json").out)["findings"]
+        assert [each for each in found if each["level"] != "ok"] == []
+
     def test_changes_nothing(self, taskie: Taskie, fake: Any, project: Project) -> None:
         fake("exit 0")
         taskie("install")
@@ -252,8 +261,9 @@ class TestCommand:
                 return True
 
         monkeypatch.setattr(probes, "look", lambda cwd, env, loaded: GOOD)
-        for colour, expected in (("", True), ("1", False)):
+        for colour, kind, expected in (("", "xterm", True), ("1", "xterm", False), ("", "dumb", False)):
             monkeypatch.setenv("NO_COLOR", colour)
+            monkeypatch.setenv("TERM", kind)
             terminal = Terminal()
             monkeypatch.setattr(sys, "stdout", terminal)
             assert doctor.main(as_json=False, plugin=False) == 0
