@@ -127,6 +127,26 @@ class TestWhatIsSaid:
             "This review: 0 s, $1,000.00 (plan so far $1,001.37).",
         ]
 
+    def test_a_review_that_fails_costs_too(self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(result(), result(is_error=True, total_cost_usd=2.6)).exits(0, 1)
+        checked_hook()
+        again(due)
+        before = due.state.read()
+        done = checked_hook()
+        assert_approved(done, r"^Review failed: .* It has cost \$2\.60 \(plan so far \$2\.97\)\. The state is")
+        assert due.state.read() == before, "it does not count towards max_reviews"
+
+    @pytest.mark.parametrize("cost", [None, 0, "much"])
+    def test_a_review_that_fails_and_does_not_say_what_it_cost(
+        self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, cost: Any
+    ) -> None:
+        fake_claude.outputs(result(is_error=True, total_cost_usd=cost)).exits(1)
+        assert "cost" not in (checked_hook().system_message or "cost")
+
+    def test_a_script_is_not_told(self, run_hook: RunHook, due: Plan, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(result(is_error=True)).exits(1)
+        assert "cost" not in (run_hook().system_message or "cost")
+
     @pytest.mark.parametrize(
         "cost",
         [None, -1, -0.01, True, "0.37", [0.37], {"usd": 0.37}, 10**30, 1e308, "1e999", "NaN", "-Infinity", HUGE, 0],
