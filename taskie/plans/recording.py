@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def budget_message(plan: str, budget: float | None) -> str | None:
-    """What to say if the money for this plan is spent, or if nobody knows whether it is."""
+    """What to say if the money for this plan is spent, or if nobody knows, or would know, whether it is."""
     if budget is None:
         return None
-    spent = journal.spent(plan)
-    if spent is None:
+    spent, problem = journal.account(plan)
+    if problem:
         return (
-            f"No review: {journal.read(plan).problem}, so nobody can say whether review.plan_budget_usd "
-            f"(${budget:,.2f}) is spent. Move it away to go on, or leave the review loop with /taskie:stop."
+            f"No review: {problem}, so nobody can say when review.plan_budget_usd (${budget:,.2f}) is spent. "
+            "Repair that file, or move it away to count from zero; /taskie:stop leaves the review loop."
         )
     if spent < budget:
         return None

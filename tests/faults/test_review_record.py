@@ -268,15 +268,46 @@ class TestBudgets:
         assert f"{variable} must be a number of US dollars" in (done.system_message or "")
         assert "--max-budget-usd" not in fake_claude.calls[0].flags
 
-    @pytest.mark.parametrize("how", ["directory", "FIFO", "link", "100 MB"])
-    def test_a_record_that_cannot_be_read_ends_it_too(
+    @pytest.mark.parametrize("how", ["directory", "FIFO", "link", "100 MB", "read-only"])
+    def test_a_record_that_cannot_be_read_or_written_ends_it_too(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path, how: str
     ) -> None:
         """Who has set a bound does not want it to be lifted by a spoiled file."""
         TestWhateverLiesThere().spoil(record, how)
         before = due.state.read()
-        assert_approved(checked_hook(env=BOUNDED), r"No review: reviews\.jsonl .*Move it away to go on")
+        done = checked_hook(env=BOUNDED, by=CONFINED) if how == "read-only" else checked_hook(env=BOUNDED)
+        assert_approved(done, r"No review: reviews\.jsonl .*Repair that file, or move it away to count from zero")
         assert (fake_claude.calls, due.state.read()) == ([], before)
+
+    @pytest.mark.parametrize(
+        "spoiled",
+        [
+            b'{"at": "2026\n%s\n',
+            b"%s\n\x00\xff\x00\n%s\n",
+            b'%s\n{"at": "2026',
+            b'{"at": "2026\n%s',
+            b"[]\n",
+            b'{"review": "plan-review", "cost_usd": "0.60"}\n',
+            b'{"review": "plan-review", "cost_usd": -5}\n',
+        ],
+        ids=["cut", "binary", "cut at the end", "cut, and no end", "no object", "text", "negative"],
+    )
+    def test_lines_that_cannot_be_read_end_it_too(
+        self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path, spoiled: bytes
+    ) -> None:
+        """What they cost may be all that there was."""
+        line = json.dumps(journal.Entry(at="2026-11-17T17:30:00Z", review="plan-review", cost_usd=0.01).as_dict())
+        record.write_bytes(spoiled.replace(b"%s", line.encode()))
+        assert_approved(checked_hook(env=BOUNDED), r"No review: reviews\.jsonl: the cost in 1 line cannot be read, so ")
+        assert fake_claude.calls == []
+        assert_blocked(checked_hook())
+
+    def test_a_review_that_did_not_say_what_it_cost_is_no_obstacle(
+        self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path
+    ) -> None:
+        line = json.dumps(journal.Entry(at="2026-11-17T17:30:00Z", review="plan-review").as_dict())
+        record.write_text(f'{line}\n\n{{"review": "plan-review"}}\n{line}')
+        assert_blocked(checked_hook(env=BOUNDED))
 
     def test_what_the_client_can_bound_it_is_told(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli
