@@ -141,7 +141,7 @@ def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
             raise NoReview(f"Review failed: {error}") from None
         if busy:
             return Decision(None, busy, seen.problems, due.evidence)
-        if exhausted := recording.budget_message(plan.path, context.config.review_plan_budget_usd):
+        if exhausted := recording.budget_message(plan.path, context.config):
             raise NoReview(exhausted)
         asked = asking.question(context, seen.plugin, plan, due, number)
         name = due.review.file(number, task)

@@ -17,13 +17,17 @@ from taskie.store import remove, timestamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from taskie.config import Config
     from taskie.plans.loop import Due
     from taskie.plans.reviewed import Reviewed
     from taskie.project import Context
 
 
-def budget_message(plan: str, budget: float | None) -> str | None:
+def budget_message(plan: str, config: Config) -> str | None:
     """What to say if the money for this plan is spent, or if nobody knows, or would know, whether it is."""
+    if config.review_max_budget_usd == 0:
+        return "No review: review.max_budget_usd is $0.00. Raise it to go on; /taskie:stop leaves the review loop."
+    budget = config.review_plan_budget_usd
     if budget is None:
         return None
     spent, problem = journal.account(plan)

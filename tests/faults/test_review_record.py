@@ -253,20 +253,22 @@ class TestBudgets:
         assert (len(fake_claude.calls), due.state.read()) == (2, before)
         assert_blocked(checked_hook(env={"TASKIE_REVIEW_PLAN_BUDGET_USD": "0.75"}))
 
-    def test_none_at_all(self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli) -> None:
-        assert_approved(checked_hook(env={"TASKIE_REVIEW_PLAN_BUDGET_USD": "0"}), r"plan_budget_usd is \$0\.00")
+    @pytest.mark.parametrize("name", ["max", "plan"])
+    def test_none_at_all(self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, name: str) -> None:
+        done = checked_hook(env={f"TASKIE_REVIEW_{name.upper()}_BUDGET_USD": "0"})
+        assert_approved(done, rf"No review: .*review\.{name}_budget_usd is \$0\.00")
         assert fake_claude.calls == []
 
     @pytest.mark.parametrize("value", ["-1", "inf", "nan", "ten", "[5]", "9" * 400])
     @pytest.mark.parametrize("name", ["MAX", "PLAN"])
-    def test_one_that_is_none_is_said(
+    def test_one_that_is_none_is_said_and_lifts_no_bound(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, name: str, value: str
     ) -> None:
         variable = f"TASKIE_REVIEW_{name}_BUDGET_USD"
         done = checked_hook(env={variable: value})
-        assert_blocked(done)
+        assert_approved(done, rf"No review: .*review\.{name.lower()}_budget_usd is \$0\.00")
         assert f"{variable} must be a number of US dollars" in (done.system_message or "")
-        assert "--max-budget-usd" not in fake_claude.calls[0].flags
+        assert fake_claude.calls == []
 
     @pytest.mark.parametrize("how", ["directory", "FIFO", "link", "100 MB", "read-only"])
     def test_a_record_that_cannot_be_read_or_written_ends_it_too(
