@@ -16,6 +16,7 @@ from taskie.store import StoreError, remove, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from taskie.config import Config
@@ -90,7 +91,8 @@ def _run(
             if why is None and not is_written(file.path):
                 why = f"the reviewer ended without writing {file.name}"
             if why is None:
-                return read(document, asked.fail_on).replace(warnings=_unbounded(asked.config, argv))
+                reviewed = read(document, asked.fail_on)
+                return reviewed.replace(warnings=tuple(_unbounded(asked.config, argv, reviewed.cost)))
             log.end(f"After {outcome.seconds:.1f} s, with exit code {outcome.exit_code}: {why}.")
             raise ReviewFailed(f"{why}; see {path}", read(document))
 
@@ -111,11 +113,12 @@ def _problem(outcome: Outcome, answer: dict[str, Any], complained: bytes, config
     return f"{why}{': ' + shown(detail, 300) if detail else ''}"
 
 
-def _unbounded(config: Config, argv: list[str]) -> tuple[str, ...]:
+def _unbounded(config: Config, argv: list[str], cost: float | None) -> Iterator[str]:
     """That a bound which somebody relies on does not hold."""
-    if config.review_max_budget_usd is None or MAX_BUDGET in argv:
-        return ()
-    return (f"review.max_budget_usd does not hold: this client does not know {MAX_BUDGET}",)
+    if config.review_max_budget_usd is not None and MAX_BUDGET not in argv:
+        yield f"review.max_budget_usd does not hold: this client does not know {MAX_BUDGET}"
+    if config.review_plan_budget_usd is not None and cost is None:
+        yield "review.plan_budget_usd does not count this review: its client does not say what it cost"
 
 
 class _SchemaFile:
