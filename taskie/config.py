@@ -25,8 +25,9 @@ SEVERITIES = ("note", "minor", "major", "blocker")  # of a finding, the least on
 
 
 def is_model(name: str) -> bool:
-    """Whether this can be a model's name, and never an option of the reviewer's command line."""
-    return 0 < len(name) <= 200 and name[0] in LETTERS and _OF_A_MODEL.issuperset(name)
+    """Whether this can be a model's name, and never an option of the reviewer's command line, behind a provider's
+    colon neither."""
+    return 0 < len(name) <= 200 and name[0] in LETTERS and ":-" not in name and _OF_A_MODEL.issuperset(name)
 
 
 def _number(convert: Callable[[Any], Any], fits: Callable[[Any], bool], expected: str) -> Callable[[Any], Any]:

@@ -19,6 +19,7 @@ FROM_TOML = [
     ("review", "command", '"my claude"', ("my claude",)),
     ("review", "models", '["haiku"]', ("haiku",)),
     ("review", "models", '["a", "b", "a"]', ("a", "b", "a")),
+    ("review", "models", '["codex:", "us.anthropic.claude-v1:0"]', ("codex:", "us.anthropic.claude-v1:0")),
     ("review", "models", '"opus, haiku"', ("opus", "haiku")),
     ("review", "clean_required", "1", 1),
     ("review", "max_reviews", "0", 0),
@@ -72,7 +73,7 @@ HUGE = "9" * 400
 WRONG_IN_TOML = [
     *(("review", "command", value) for value in ("1", "[]", '[""]', "[1]", "true", '""', "{}", '["a", ["b"]]')),
     *(("review", "models", value) for value in ("1", "[]", '["a", ""]', "[1]", "true", '"a,,b"', "1979-05-27")),
-    *(("review", "models", value) for value in ('["--model"]', '["a b"]', '["a\\nb"]')),
+    *(("review", "models", value) for value in ('["--model"]', '["codex:-m"]', '["a b"]', '["a\\nb"]')),
     *(("review", "clean_required", value) for value in ("0", "-1", "1.0", "true", '"x"', "[]", "{}", '"1.5"')),
     *(("review", "max_reviews", value) for value in ("-1", "1.5", "false", '"many"', "[8]", "inf", "07:32:00")),
     *(("review", "timeout", value) for value in ("0", "-1", "inf", "nan", "true", '"soon"', "[]", "0.0", HUGE)),
