@@ -149,7 +149,7 @@ def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
             try:
                 reviewed = reviewer.review(context, plan.path, name, number, asked, programs)
             except reviewer.ReviewFailed as error:
-                ended = record.end(error.price, str(error))
+                ended = record.end(error.price, error.why)
                 cost = f" It has cost {ended.bill}." if ended.bill else ""
                 why = f"Review failed: {error}.{cost} The state is unchanged, so the next stop tries again."
                 raise NoReview(why, ended.warnings) from None

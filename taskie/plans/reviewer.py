@@ -28,10 +28,12 @@ _UNKNOWN_OPTION = rb"(?:unknown option|unexpected argument) '?(--[a-z-]+)"
 
 
 class ReviewFailed(Exception):
-    """The review did not succeed; the message says why and what to do. `price`: what it has cost nevertheless."""
+    """The review did not succeed; the message says why and what to do, and `why` only that, without the `log` of this
+    machine. `price`: what it has cost nevertheless."""
 
-    def __init__(self, message: str, price: Reviewed | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, why: str, price: Reviewed | None = None, log: str | None = None) -> None:
+        super().__init__(f"{why}; see {log}" if log else why)
+        self.why = why
         self.price = price or Reviewed(clean=False)
 
 
@@ -94,7 +96,7 @@ def _run(
                 reviewed = read(document, asked.fail_on)
                 return reviewed.replace(warnings=tuple(_unbounded(asked.config, argv, reviewed.cost)))
             log.end(f"After {outcome.seconds:.1f} s, with exit code {outcome.exit_code}: {why}.")
-            raise ReviewFailed(f"{why}; see {path}", read(document))
+            raise ReviewFailed(why, read(document), path)
 
 
 def _problem(outcome: Outcome, answer: dict[str, Any], complained: bytes, config: Config) -> str | None:

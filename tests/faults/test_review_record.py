@@ -359,7 +359,7 @@ class TestAFailedReview:
         )
         (entry,) = entries(record)
         assert (entry["verdict"], entry["cost_usd"]) == (None, 0.02)
-        assert entry["problem"].startswith("the reviewer exited with code 1: API Error: 529 Overloaded")
+        assert entry["problem"] == "the reviewer exited with code 1: API Error: 529 Overloaded", "no path"
         log = self.log(due)
         (call,) = fake_claude.calls
         assert f", in {project.path}:\n" in log
