@@ -45,6 +45,10 @@ def review(context: Context, plan: str, name: str, iteration: int, asked: Questi
     if program is None:
         raise ReviewFailed(f"{shown(first)} was not found on PATH; {provider.missing}")
     log = os.path.join(plan, f".review-{iteration}.log")
+    warnings: tuple[str, ...] = ()
+    if os.path.isdir(log) and not os.path.islink(log):
+        warnings = (f"{log} is a directory and in the way of a log; remove it",)
+        log = os.path.join(plan, f".review-{iteration}.other.log")
     file = _ReviewFile(plan, name)
     try:
         file.set_aside()
@@ -57,7 +61,7 @@ def review(context: Context, plan: str, name: str, iteration: int, asked: Questi
         raise
     file.keep()
     remove(log)
-    return reviewed
+    return reviewed.replace(warnings=(*reviewed.warnings, *warnings))
 
 
 def _run(
@@ -95,7 +99,8 @@ def _run(
             if why is None:
                 reviewed = read(document, asked.fail_on)
                 return reviewed.replace(warnings=tuple(_unbounded(asked.config, argv, reviewed.cost)))
-            log.end(f"After {outcome.seconds:.1f} s, with exit code {outcome.exit_code}: {why}.")
+            code = "" if outcome.exit_code is None else f", with exit code {outcome.exit_code}"
+            log.end(f"After {outcome.seconds:.1f} s{code}: {why}.")
             raise ReviewFailed(why, read(document), path)
 
 
