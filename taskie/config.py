@@ -25,8 +25,9 @@ SEVERITIES = ("note", "minor", "major", "blocker")  # of a finding, the least on
 
 
 def is_model(name: str) -> bool:
-    """Whether this can be a model's name, and never an option of the reviewer's command line."""
-    return 0 < len(name) <= 200 and name[0] in LETTERS and _OF_A_MODEL.issuperset(name)
+    """Whether this can be a model's name, and never an option of the reviewer's command line, behind a provider's
+    colon neither."""
+    return 0 < len(name) <= 200 and name[0] in LETTERS and ":-" not in name and _OF_A_MODEL.issuperset(name)
 
 
 def _number(convert: Callable[[Any], Any], fits: Callable[[Any], bool], expected: str) -> Callable[[Any], Any]:
@@ -49,10 +50,7 @@ def _whole(least: int) -> Callable[[Any], Any]:
     return _number(int, lambda number: least <= number <= MOST, f"a whole number, {least} or more")
 
 
-def _dollars(fits: Callable[[Any], bool], least: str) -> Callable[[Any], Any]:
-    return _number(float, lambda number: fits(number) and number <= MOST, f"a number of US dollars, {least}")
-
-
+_dollars = _number(float, lambda number: 0 <= number <= MOST, "a number of US dollars, 0 or more")
 _seconds = _number(float, lambda number: 0 < number <= MOST, "a number of seconds, more than 0")
 
 
@@ -118,8 +116,8 @@ class Config(Value):
     review_timeout: float = _setting(BUDGET, _seconds)
     review_permissions: str = _setting("auto", _one_of("auto", "skip", "scoped"))
     review_max_turns: int | None = _setting(None, _whole(1))
-    review_max_budget_usd: float | None = _setting(None, _dollars(lambda number: number > 0, "more than 0"))
-    review_plan_budget_usd: float | None = _setting(None, _dollars(lambda number: number >= 0, "0 or more"))
+    review_max_budget_usd: float | None = _setting(None, _dollars)
+    review_plan_budget_usd: float | None = _setting(None, _dollars)
     review_hooks: str = _setting("off", _one_of("off", "keep"))
     review_findings: bool = _setting(False, _flag)
     review_remember: bool = _setting(False, _flag)
@@ -134,7 +132,7 @@ class Config(Value):
         return self.review_models is Config.review_models or name in self.review_models
 
 
-# What a project may lower, and never raise.
+# What a project may lower, and never raise. One that nobody understands is 0: a slip must not lift a bound.
 BUDGETS = ("review_max_budget_usd", "review_plan_budget_usd")
 # The check of each setting, which raises ValueError with what it expects.
 SETTINGS: dict[str, Callable[[Any], Any]] = dict(zip(Config.__annotations__, _checks))
@@ -191,7 +189,9 @@ def _take(settings: dict[str, Any], key: str, value: Any, where: str, warnings: 
     try:
         settings[key] = SETTINGS[key](value)
     except ValueError as expected:
-        warnings.append(f"{where} must be {expected}; ignored")
+        if key in BUDGETS:
+            settings[key] = 0.0
+        warnings.append(f"{where} must be {expected}; {'taken for 0: no review' if key in BUDGETS else 'ignored'}")
 
 
 def _flat(tables: dict[str, Any], path: str, warnings: list[str]) -> list[tuple[str, Any]]:

@@ -29,7 +29,8 @@ def question(context: Context, root: str, plan: PlanDirectory, due: Due, iterati
         scoped=is_scoped(config, client=context.client),
     )
     if asked.scoped:
-        asked = asked.replace(commands=_commands(plan, due))
+        commands, lost = _commands(plan, due)
+        asked = asked.replace(commands=commands, lost=lost)
     if config.review_findings:
         from taskie.plans import findings
 
@@ -49,15 +50,17 @@ def is_scoped(config: Config, *, client: bool) -> bool:
     return client if config.review_permissions == "auto" else config.review_permissions == "scoped"
 
 
-def _commands(plan: PlanDirectory, due: Due) -> tuple[str, ...]:
-    """The must-run commands of what is reviewed. The tasks themselves are reviewed before anything can be run."""
+def _commands(plan: PlanDirectory, due: Due) -> tuple[tuple[str, ...], bool]:
+    """The must-run commands of what is reviewed, and whether there are any that cannot be allowed. The tasks themselves
+    are reviewed before anything can be run."""
     names: tuple[str, ...] = ()
     if due.review.needs == ONE_TASK:
         names = (f"task-{due.state.current_task}.md",)
     elif due.review.phase == LAST_REVIEW:
         names = due.task_files
     if not names:
-        return ()
-    from taskie.plans.must_run import plain_commands
+        return (), False
+    from taskie.plans.must_run import is_lost, plain_commands
 
-    return plain_commands(files.read_text(plan.file(name)) for name in names)
+    texts = [files.read_text(plan.file(name)) for name in names]
+    return plain_commands(texts), is_lost(texts)

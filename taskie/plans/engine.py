@@ -141,7 +141,7 @@ def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
             raise NoReview(f"Review failed: {error}") from None
         if busy:
             return Decision(None, busy, seen.problems, due.evidence)
-        if exhausted := recording.budget_message(plan.path, context.config.review_plan_budget_usd):
+        if exhausted := recording.budget_message(plan.path, context.config):
             raise NoReview(exhausted)
         asked = asking.question(context, seen.plugin, plan, due, number)
         name = due.review.file(number, task)
@@ -149,9 +149,10 @@ def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
             try:
                 reviewed = reviewer.review(context, plan.path, name, number, asked, programs)
             except reviewer.ReviewFailed as error:
-                warnings = record.end(error.price, str(error)).warnings
-                why = f"Review failed: {error}. The state is unchanged, so the next stop tries again."
-                raise NoReview(why, warnings) from None
+                ended = record.end(error.price, error.why)
+                cost = f" It has cost {ended.bill}." if ended.bill else ""
+                why = f"Review failed: {error}.{cost} The state is unchanged, so the next stop tries again."
+                raise NoReview(why, ended.warnings) from None
             reviewed = record.end(reviewed, file=name)
             push = context.client and context.config.review_push and _has_remote(context)
             # Somebody may have added a task meanwhile.

@@ -140,20 +140,45 @@ def spent(plan: str) -> float | None:
         data = read_regular(os.path.join(plan, FILE), MAX_READ) or b""
     except StoreError:
         return None
-    total, others = 0.0, []
+    return _sum(data)[0]
+
+
+def account(plan: str) -> tuple[float, str | None]:
+    """What was spent, for whoever relies on it; and what else may have been, or would not be noted, if anything."""
+    path = os.path.join(plan, FILE)
+    try:
+        total, unknown = _sum(read_regular(path, MAX_READ) or b"")
+        if os.path.lexists(path):
+            os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC))
+    except StoreError as error:
+        return 0.0, str(error)
+    except OSError as error:
+        return 0.0, f"{FILE} cannot be written ({error.strerror})"
+    return total, f"{FILE}: the cost in {unknown} line{'s' * (unknown > 1)} cannot be read" if unknown else None
+
+
+def _sum(data: bytes) -> tuple[float, int]:
+    """What these lines cost, and in how many of them that cannot be read, half a line at the end among them."""
+    total, unknown, others = 0.0, 0, []
     for line in data.split(b"\n"):
         # A line of ours as a whole, with the field once, needs no parser: a quote within a text has a backslash.
         if line.startswith(_BEGIN) and line.endswith(_END) and line.count(_COST) == 1:
             cost = line.partition(_COST)[2].partition(b",")[0]
             try:
-                total += 0.0 if cost == b"null" or not is_amount(float(cost)) else float(cost)
-                continue
+                amount = 0.0 if cost == b"null" else float(cost)
             except ValueError:
-                pass
+                amount = -1
+            if is_amount(amount):
+                total += amount
+                continue
         others.append(line)
-    for _, record in _records(b"\n".join(others)):
-        total += record["cost_usd"] if record and is_amount(record.get("cost_usd")) else 0.0
-    return round(total, 6)
+    for _, record in _records(b"\n".join([*others, b""])):
+        cost_usd = record.get("cost_usd") if record else None
+        if is_amount(cost_usd):
+            total += cost_usd or 0.0
+        elif record is None or cost_usd is not None:
+            unknown += 1
+    return round(total, 6), unknown
 
 
 def _records(data: bytes) -> Iterator[tuple[bytes, dict[str, Any] | None]]:

@@ -68,7 +68,7 @@ def _step(plan: str) -> routing.NextStep:
     if step.action == routing.STOP and not is_plan_id(os.path.basename(plan)):
         return routing.misnamed(os.path.basename(plan))
     if step.action == routing.STOP and current is not None and current.max_reviews:
-        exhausted = budget_message(plan, settings.review_plan_budget_usd)
+        exhausted = budget_message(plan, settings)
         return step.replace(why=f"The user must decide: {exhausted}") if exhausted else step
     return step
 

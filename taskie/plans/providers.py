@@ -23,8 +23,8 @@ class Question(Value):
     """What a reviewer is asked.
 
     `model` is as its provider calls it. `file` is the review's, from the root, and `schema` what is answered beside
-    it. `scoped`: it may do little more than read, write that file, and run these `commands`. `fail_on`: with findings,
-    the least severity that fails.
+    it. `scoped`: it may do little more than read, write that file, and run these `commands`; some were `lost`, since no
+    rule can allow exactly those. `fail_on`: with findings, the least severity that fails.
     """
 
     config: Config
@@ -35,6 +35,7 @@ class Question(Value):
     file: str
     scoped: bool
     commands: tuple[str, ...] = ()
+    lost: bool = False
     fail_on: str | None = None
 
 
@@ -70,7 +71,7 @@ def _claude(asked: Question, without: Collection[str], _: str) -> list[str]:
         rules = [_READING, f"Edit(/{asked.file})", *(f"Bash({command})" for command in asked.commands)]
         argv += ["--permission-mode", "dontAsk", "--tools", f"{_READING},Write,Edit,Bash"]
         argv += ["--allowedTools", ",".join(rules)]
-        prompt += _bounds(asked.commands)
+        prompt += _bounds(asked.commands, asked.lost)
     else:
         argv += ["--dangerously-skip-permissions"]
     if config.review_max_turns:
@@ -84,14 +85,15 @@ def _claude(asked: Question, without: Collection[str], _: str) -> list[str]:
     return [*argv, "--print", prompt]
 
 
-def _bounds(commands: Collection[str]) -> str:
+def _bounds(commands: Collection[str], lost: bool) -> str:
     """Without this a faithful reviewer takes what it may not do for the work's fault."""
     listed = ", ".join(f"`{command}`" for command in commands)
     also = f", and run exactly these commands, each on its own: {listed}" if commands else ""
+    some = " Some must-run commands are not allowed, since they are more than plain words." if lost else ""
     return (
         " You may write that file and no other, read all files, read git (`git log`, `git diff`, `git show`, "
-        f"`git status`, `git blame`){also}. Anything else is refused. A must-run command that is refused is not an "
-        "issue: say in the review that it was not run."
+        f"`git status`, `git blame`){also}. Anything else is refused.{some} A must-run command that is refused is "
+        "not an issue: say in the review that it was not run."
     )
 
 

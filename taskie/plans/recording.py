@@ -17,20 +17,24 @@ from taskie.store import remove, timestamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from taskie.config import Config
     from taskie.plans.loop import Due
     from taskie.plans.reviewed import Reviewed
     from taskie.project import Context
 
 
-def budget_message(plan: str, budget: float | None) -> str | None:
-    """What to say if the money for this plan is spent, or if nobody knows whether it is."""
+def budget_message(plan: str, config: Config) -> str | None:
+    """What to say if the money for this plan is spent, or if nobody knows, or would know, whether it is."""
+    if config.review_max_budget_usd == 0:
+        return "No review: review.max_budget_usd is $0.00. Raise it to go on; /taskie:stop leaves the review loop."
+    budget = config.review_plan_budget_usd
     if budget is None:
         return None
-    spent = journal.spent(plan)
-    if spent is None:
+    spent, problem = journal.account(plan)
+    if problem:
         return (
-            f"No review: {journal.read(plan).problem}, so nobody can say whether review.plan_budget_usd "
-            f"(${budget:,.2f}) is spent. Move it away to go on, or leave the review loop with /taskie:stop."
+            f"No review: {problem}, so nobody can say when review.plan_budget_usd (${budget:,.2f}) is spent. "
+            "Repair that file, or move it away to count from zero; /taskie:stop leaves the review loop."
         )
     if spent < budget:
         return None

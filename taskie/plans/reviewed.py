@@ -44,8 +44,14 @@ class Reviewed(Value):
         """41 s, $0.37 (plan so far $1.12): without what nobody knows, or what costs nothing."""
         if self.seconds is None:
             return ""
-        parts = [f"{self.seconds:.0f} s", *([f"${self.cost:,.2f}"] if self.cost else [])]
-        return ", ".join(parts) + (f" (plan so far ${self.so_far:,.2f})" if self.so_far else "")
+        return ", ".join([f"{self.seconds:.0f} s", *([self.bill] if self.bill else [])])
+
+    @property
+    def bill(self) -> str:
+        """$0.37 (plan so far $1.12): the money alone, of a review that is recorded."""
+        if self.seconds is None or not self.cost:
+            return ""
+        return f"${self.cost:,.2f}" + (f" (plan so far ${self.so_far:,.2f})" if self.so_far else "")
 
 
 def read(document: dict[str, Any], fail_on: str | None = None) -> Reviewed:

@@ -16,6 +16,7 @@ from taskie.store import StoreError, remove, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from taskie.config import Config
@@ -27,10 +28,12 @@ _UNKNOWN_OPTION = rb"(?:unknown option|unexpected argument) '?(--[a-z-]+)"
 
 
 class ReviewFailed(Exception):
-    """The review did not succeed; the message says why and what to do. `price`: what it has cost nevertheless."""
+    """The review did not succeed; the message says why and what to do, and `why` only that, without the `log` of this
+    machine. `price`: what it has cost nevertheless."""
 
-    def __init__(self, message: str, price: Reviewed | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, why: str, price: Reviewed | None = None, log: str | None = None) -> None:
+        super().__init__(f"{why}; see {log}" if log else why)
+        self.why = why
         self.price = price or Reviewed(clean=False)
 
 
@@ -42,6 +45,10 @@ def review(context: Context, plan: str, name: str, iteration: int, asked: Questi
     if program is None:
         raise ReviewFailed(f"{shown(first)} was not found on PATH; {provider.missing}")
     log = os.path.join(plan, f".review-{iteration}.log")
+    warnings: tuple[str, ...] = ()
+    if os.path.isdir(log) and not os.path.islink(log):
+        warnings = (f"{log} is a directory and in the way of a log; remove it",)
+        log = os.path.join(plan, f".review-{iteration}.other.log")
     file = _ReviewFile(plan, name)
     try:
         file.set_aside()
@@ -54,7 +61,7 @@ def review(context: Context, plan: str, name: str, iteration: int, asked: Questi
         raise
     file.keep()
     remove(log)
-    return reviewed
+    return reviewed.replace(warnings=(*reviewed.warnings, *warnings))
 
 
 def _run(
@@ -90,9 +97,11 @@ def _run(
             if why is None and not is_written(file.path):
                 why = f"the reviewer ended without writing {file.name}"
             if why is None:
-                return read(document, asked.fail_on).replace(warnings=_unbounded(asked.config, argv))
-            log.end(f"After {outcome.seconds:.1f} s, with exit code {outcome.exit_code}: {why}.")
-            raise ReviewFailed(f"{why}; see {path}", read(document))
+                reviewed = read(document, asked.fail_on)
+                return reviewed.replace(warnings=tuple(_unbounded(asked.config, argv, reviewed.cost)))
+            code = "" if outcome.exit_code is None else f", with exit code {outcome.exit_code}"
+            log.end(f"After {outcome.seconds:.1f} s{code}: {why}.")
+            raise ReviewFailed(why, read(document), path)
 
 
 def _problem(outcome: Outcome, answer: dict[str, Any], complained: bytes, config: Config) -> str | None:
@@ -111,11 +120,12 @@ def _problem(outcome: Outcome, answer: dict[str, Any], complained: bytes, config
     return f"{why}{': ' + shown(detail, 300) if detail else ''}"
 
 
-def _unbounded(config: Config, argv: list[str]) -> tuple[str, ...]:
+def _unbounded(config: Config, argv: list[str], cost: float | None) -> Iterator[str]:
     """That a bound which somebody relies on does not hold."""
-    if config.review_max_budget_usd is None or MAX_BUDGET in argv:
-        return ()
-    return (f"review.max_budget_usd does not hold: this client does not know {MAX_BUDGET}",)
+    if config.review_max_budget_usd is not None and MAX_BUDGET not in argv:
+        yield f"review.max_budget_usd does not hold: this client does not know {MAX_BUDGET}"
+    if config.review_plan_budget_usd is not None and cost is None:
+        yield "review.plan_budget_usd does not count this review: its client does not say what it cost"
 
 
 class _SchemaFile:

@@ -127,6 +127,26 @@ class TestWhatIsSaid:
             "This review: 0 s, $1,000.00 (plan so far $1,001.37).",
         ]
 
+    def test_a_review_that_fails_costs_too(self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(result(), result(is_error=True, total_cost_usd=2.6)).exits(0, 1)
+        checked_hook()
+        again(due)
+        before = due.state.read()
+        done = checked_hook()
+        assert_approved(done, r"^Review failed: .* It has cost \$2\.60 \(plan so far \$2\.97\)\. The state is")
+        assert due.state.read() == before, "it does not count towards max_reviews"
+
+    @pytest.mark.parametrize("cost", [None, 0, "much"])
+    def test_a_review_that_fails_and_does_not_say_what_it_cost(
+        self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, cost: Any
+    ) -> None:
+        fake_claude.outputs(result(is_error=True, total_cost_usd=cost)).exits(1)
+        assert "cost" not in (checked_hook().system_message or "cost")
+
+    def test_a_script_is_not_told(self, run_hook: RunHook, due: Plan, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(result(is_error=True)).exits(1)
+        assert "cost" not in (run_hook().system_message or "cost")
+
     @pytest.mark.parametrize(
         "cost",
         [None, -1, -0.01, True, "0.37", [0.37], {"usd": 0.37}, 10**30, 1e308, "1e999", "NaN", "-Infinity", HUGE, 0],
@@ -233,30 +253,63 @@ class TestBudgets:
         assert (len(fake_claude.calls), due.state.read()) == (2, before)
         assert_blocked(checked_hook(env={"TASKIE_REVIEW_PLAN_BUDGET_USD": "0.75"}))
 
-    def test_none_at_all(self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli) -> None:
-        assert_approved(checked_hook(env={"TASKIE_REVIEW_PLAN_BUDGET_USD": "0"}), r"plan_budget_usd is \$0\.00")
+    @pytest.mark.parametrize("name", ["max", "plan"])
+    def test_none_at_all(self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, name: str) -> None:
+        done = checked_hook(env={f"TASKIE_REVIEW_{name.upper()}_BUDGET_USD": "0"})
+        assert_approved(done, rf"No review: .*review\.{name}_budget_usd is \$0\.00")
         assert fake_claude.calls == []
 
     @pytest.mark.parametrize("value", ["-1", "inf", "nan", "ten", "[5]", "9" * 400])
     @pytest.mark.parametrize("name", ["MAX", "PLAN"])
-    def test_one_that_is_none_is_said(
+    def test_one_that_is_none_is_said_and_lifts_no_bound(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, name: str, value: str
     ) -> None:
         variable = f"TASKIE_REVIEW_{name}_BUDGET_USD"
         done = checked_hook(env={variable: value})
-        assert_blocked(done)
+        assert_approved(done, rf"No review: .*review\.{name.lower()}_budget_usd is \$0\.00")
         assert f"{variable} must be a number of US dollars" in (done.system_message or "")
-        assert "--max-budget-usd" not in fake_claude.calls[0].flags
+        assert fake_claude.calls == []
 
-    @pytest.mark.parametrize("how", ["directory", "FIFO", "link", "100 MB"])
-    def test_a_record_that_cannot_be_read_ends_it_too(
+    @pytest.mark.parametrize("how", ["directory", "FIFO", "link", "100 MB", "read-only"])
+    def test_a_record_that_cannot_be_read_or_written_ends_it_too(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path, how: str
     ) -> None:
         """Who has set a bound does not want it to be lifted by a spoiled file."""
         TestWhateverLiesThere().spoil(record, how)
         before = due.state.read()
-        assert_approved(checked_hook(env=BOUNDED), r"No review: reviews\.jsonl .*Move it away to go on")
+        done = checked_hook(env=BOUNDED, by=CONFINED) if how == "read-only" else checked_hook(env=BOUNDED)
+        assert_approved(done, r"No review: reviews\.jsonl .*Repair that file, or move it away to count from zero")
         assert (fake_claude.calls, due.state.read()) == ([], before)
+
+    @pytest.mark.parametrize(
+        "spoiled",
+        [
+            b'{"at": "2026\n%s\n',
+            b"%s\n\x00\xff\x00\n%s\n",
+            b'%s\n{"at": "2026',
+            b'{"at": "2026\n%s',
+            b"[]\n",
+            b'{"review": "plan-review", "cost_usd": "0.60"}\n',
+            b'{"review": "plan-review", "cost_usd": -5}\n',
+        ],
+        ids=["cut", "binary", "cut at the end", "cut, and no end", "no object", "text", "negative"],
+    )
+    def test_lines_that_cannot_be_read_end_it_too(
+        self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path, spoiled: bytes
+    ) -> None:
+        """What they cost may be all that there was."""
+        line = json.dumps(journal.Entry(at="2026-11-17T17:30:00Z", review="plan-review", cost_usd=0.01).as_dict())
+        record.write_bytes(spoiled.replace(b"%s", line.encode()))
+        assert_approved(checked_hook(env=BOUNDED), r"No review: reviews\.jsonl: the cost in 1 line cannot be read, so ")
+        assert fake_claude.calls == []
+        assert_blocked(checked_hook())
+
+    def test_a_review_that_did_not_say_what_it_cost_is_no_obstacle(
+        self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path
+    ) -> None:
+        line = json.dumps(journal.Entry(at="2026-11-17T17:30:00Z", review="plan-review").as_dict())
+        record.write_text(f'{line}\n\n{{"review": "plan-review"}}\n{line}')
+        assert_blocked(checked_hook(env=BOUNDED))
 
     def test_what_the_client_can_bound_it_is_told(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli
@@ -306,7 +359,7 @@ class TestAFailedReview:
         )
         (entry,) = entries(record)
         assert (entry["verdict"], entry["cost_usd"]) == (None, 0.02)
-        assert entry["problem"].startswith("the reviewer exited with code 1: API Error: 529 Overloaded")
+        assert entry["problem"] == "the reviewer exited with code 1: API Error: 529 Overloaded", "no path"
         log = self.log(due)
         (call,) = fake_claude.calls
         assert f", in {project.path}:\n" in log

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 
 import pytest
@@ -48,7 +49,9 @@ def test_hangs(checked_hook: CheckedHook, due: Plan, reviewer: Reviewer) -> None
     failed(checked_hook, "the reviewer took longer than .* s: still thinking; see .*/.review-1.log", SOON)
     assert len(noted(reviewer.notes)) == 4
     assert survivors(reviewer.notes) == []
-    assert "\nstderr:\nstill thinking\n" in (due.path / ".review-1.log").read_text()
+    log = (due.path / ".review-1.log").read_text()
+    assert "\nstderr:\nstill thinking\n" in log
+    assert re.search(r"\nAfter [\d.]+ s: the reviewer took longer than ", log)
 
 
 def test_hangs_and_ignores_sigterm(
@@ -180,7 +183,21 @@ def test_log_is_never_written_through_a_link(
     assert not (due.path / ".review-1.log").is_symlink()
 
 
-def test_log_that_cannot_be_written(checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli) -> None:
+def test_a_directory_in_the_place_of_the_log(checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli) -> None:
     (due.path / ".review-1.log").mkdir()
-    failed(checked_hook, r".*\.review-1\.log cannot be written \(")
+    (due.path / ".review-1.log" / "mine").touch()
+    fake_claude.exits(1, 0)
+    assert_approved(checked_hook(), r"^Review failed: .*; see .*/\.review-1\.other\.log\. ")
+    assert "with exit code 1" in (due.path / ".review-1.other.log").read_text()
+    done = checked_hook()
+    assert_blocked(done)
+    assert ".review-1.log is a directory and in the way of a log; remove it" in (done.system_message or "")
+    assert not (due.path / ".review-1.other.log").exists()
+    assert (due.path / ".review-1.log" / "mine").exists()
+
+
+def test_log_that_cannot_be_written(checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli) -> None:
+    for name in (".review-1.log", ".review-1.other.log"):
+        (due.path / name).mkdir()
+    failed(checked_hook, r".*\.log cannot be written \(")
     assert fake_claude.calls == []

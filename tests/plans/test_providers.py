@@ -115,6 +115,19 @@ class TestCodex:
         assert plan.state == before
         assert not fake_claude.calls
 
+    def test_a_plans_budget_does_not_count_it_and_that_is_said(
+        self, plan: Plan, project: Project, fake_claude: FakeCli, fake_codex: FakeCli, run_hook: RunHook
+    ) -> None:
+        """Codex reports tokens and no dollars."""
+        told = "review.plan_budget_usd does not count this review"
+        for model, budget, expected in (("codex:gpt-x", 5, True), ("codex:gpt-x", None, False), ("opus", 5, False)):
+            configure(project, models=[model], **({"plan_budget_usd": budget} if budget else {}))
+            plan.state.write(review_model=model)
+            fake_claude.outputs({"structured_output": {"verdict": "FAIL"}, "total_cost_usd": 0.01})
+            result = run_hook(command=[HOOK, "--fail-open"])
+            assert_blocked(result)
+            assert (told in (result.system_message or "")) is expected
+
     def test_one_that_fails_says_why(
         self, plan: Plan, project: Project, fake_codex: FakeCli, run_hook: RunHook
     ) -> None:

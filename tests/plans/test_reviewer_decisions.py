@@ -73,7 +73,7 @@ class TestD7WhatTheStateMayHold:
         assert_blocked(run_hook())
         assert (fake_claude.calls[0].model, plan.state.read()["review_model"]) == (model, following)
 
-    @pytest.mark.parametrize("model", ["--help", "a b", "$(id)", "", "x" * 300])
+    @pytest.mark.parametrize("model", ["--help", "codex:-m", "a b", "$(id)", "", "x" * 300])
     def test_a_model_can_be_no_option(self, model: str, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
         plan.state.write(review_model=model)
         assert_approved(run_hook(), "review_model must be a model's name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -168,10 +169,70 @@ class TestMustRunCommands:
             (["- **Must-run commands**:", "- **Acceptance criteria**:", "  - `a` works"], ()),
             (["- **Acceptance criteria**:", "  - `a` works"], ()),
             (["- **Must-run commands**: `a\nb`"], ()),
+            (["## Must-run commands", "", "- `a`", "- `b`"], ("a", "b")),
+            (["#### Must-run commands:", "1. `a`", "2) b -x"], ("a", "b -x")),
+            (["**Must-run commands:**", "", "- `a`"], ("a",)),
+            (["**Must-run commands**", "- `a`"], ("a",)),
+            (["Must-run commands: a b"], ("a b",)),
+            (["Must-run commands:", "- `a`", "", "- `b`", "And `c`.", "- `d`"], ("a", "b")),
+            (["1. **Must-run commands**: a"], ("a",)),
+            (
+                ["## Must-run commands", "", "```sh", "# first", "$ a", "", "b -x", "```", "```", "c", "```"],
+                ("a", "b -x"),
+            ),
+            (["- **Must-run commands**:", "  ~~~", "  a", "  ~~~"], ("a",)),
+            (["## Must-run commands", "```", "a", "cat > b <<END", "c", "END", "```", "d"], ("a",)),
+            (["## Must-run commands", "```", "git diff --check", "a && b", "c \\", "  d", "```"], ("a", "b")),
+            (["- **Must-run commands**: `a && b -x`"], ("a", "b -x")),
+            (["- **Must-run commands**: a && b -x"], ("a", "b -x")),
+            (["- **Must-run commands**: `a && b; c`"], ()),
+            (["- **Must-run commands**: `a && `, `&& b`"], ()),
+            (["- **Must-run commands**:", "- `a`"], ()),
+            (["- **Must-run commands**:", "  -   **Other**: `a`"], ()),
+            (["  - **Must-run commands**:", "  - `a`"], ()),
+            (["- **Must-run commands**: Run all tests"], ()),
+            (["- **Must-run commands**: a, b"], ()),
+            (["- **Must-run commands**: run it."], ()),
+            (["- **Must-run commands**: as before: a"], ()),
+            (["- **Must-run commands**: go test ./..."], ("go test ./...",)),
+            (["- **Must-run commands**: N/A."], ()),
+            (["## Must-run commands of others", "- `a`"], ()),
+            (["must-run commands are listed here", "- `a`"], ()),
+            (["## Must-run commands", "## Other", "- `a`"], ()),
         ],
     )
     def test_where_they_stand(self, lines: list[str], expected: tuple[str, ...]) -> None:
         assert plain_commands([task(*lines)]) == expected
+
+    @pytest.mark.parametrize(
+        ("lines", "lost"),
+        [
+            (["- **Must-run commands**: `make test | tee log`"], True),
+            (["## Must-run commands", "```", "for x in a; do", "```"], True),
+            (["- **Must-run commands**: Run all tests."], True),
+            (["- **Must-run commands**: `make test`"], False),
+            (["- **Must-run commands**: none"], False),
+            (["- **Must-run commands**:"], False),
+            (["- **Must-run commands**: `git diff --check`"], False),
+            ([], False),
+        ],
+    )
+    def test_a_reviewer_is_told_of_those_that_cannot_be_allowed(
+        self, lines: list[str], lost: bool, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
+    ) -> None:
+        scoped(project)
+        plan.tasks({"1": "done", "2": "pending"})
+        plan.write("task-1.md", task(*lines))
+        plan.state.write(next_phase="code-review", current_task="1")
+        assert_blocked(run_hook())
+        assert ("Some must-run commands are not allowed" in fake_claude.calls[0].prompt) is lost
+
+    @pytest.mark.parametrize("flood", [" ", "- ", "#", "*", "# ", "a ", "a, ", "`", "-    "])
+    def test_a_flood_takes_no_time(self, flood: str) -> None:
+        text = f"Must-run commands:\n- {flood * 100_000}\n{flood * 100_000}\nMust-run commands: {flood * 100_000}"
+        before = time.process_time()
+        assert plain_commands([text, flood.rstrip() + flood[-1] * 100_000]) == ()
+        assert time.process_time() - before < 2
 
     def test_there_is_a_bound(self) -> None:
         assert len(plain_commands(task(f"- **Must-run commands**: `make {n}`") for n in range(1000))) == 50
