@@ -82,7 +82,7 @@ def _held(path: str, fields: dict[str, Any]) -> str | None:
     most, more = current.max_reviews, loop.MORE
     if most and loop.limit_message(current, review):
         return f"at the limit of {most} review{'s' * (most > 1)} (/taskie:limit {most + more} allows {more} more)"
-    if most and recording.budget_message(path, settings.review_plan_budget_usd):
+    if most and recording.budget_message(path, settings):
         return "the plan's budget is spent" if journal.spent(path) is not None else "nobody knows what it has cost"
     return None
 
