@@ -31,9 +31,9 @@ KNOWN = {
 def shows(claude_client: type[ClaudeClient], project: Project, tmp_path: Path) -> Callable[..., str]:
     """The client's screen with the documented setting, once a file is there and a text stands on the screen."""
 
-    def run(awaited: Path, wrapper: str, text: str = "") -> str:
+    def run(awaited: Path, wrapper: str, text: str = "", **other: int) -> str:
         home = Path(project.env["HOME"])
-        line = {**DOCUMENTED["statusLine"]}
+        line = {**DOCUMENTED["statusLine"], **other}
         line["command"] = wrapper.format(line["command"].replace("taskie", TASKIE, 1))
         (home / ".claude").mkdir(exist_ok=True)
         (home / ".claude" / "settings.json").write_text(json.dumps({"statusLine": line}))
@@ -49,12 +49,14 @@ def shows(claude_client: type[ClaudeClient], project: Project, tmp_path: Path) -
 
 
 def test_the_line_is_shown(project: Project, shows: Callable[..., str], tmp_path: Path) -> None:
+    """However busy the machine is. The client gives a call up when the next is due, and then never shows anything."""
     state = {"phase": "plan-review", "next_phase": "post-plan-review", "phase_iteration": 2}
     project.make_plan("my-plan", state=state)
     record = tmp_path / "sent"
     kept = shlex.quote(str(record))
     line = "my-plan · Plan review 2/8"
-    assert line in shows(record, f"tee {kept}.part | {{}}; mv {kept}.part {kept}", line)
+    busy = f"sleep 3; tee {kept}.part | {{}}; mv {kept}.part {kept}"
+    assert line in shows(record, busy, line, refreshInterval=30)
     sent = json.loads(record.read_text())
     assert sent["cwd"] == sent["workspace"]["current_dir"] == sent["workspace"]["project_dir"] == str(project.path)
     assert isinstance(sent["session_id"], str)
