@@ -66,7 +66,7 @@ def start(
             pid = os.posix_spawn(argv[0], list(argv), env, file_actions=actions, setsid=True, setsigdef=ignored)
         finally:
             os.fchdir(opened[0])
-    except NotImplementedError:
+    except NotImplementedError:  # the system's posix_spawn cannot begin a session
         return _by_subprocess(argv, cwd, env, None if stdin in opened else stdin, stdout, stderr)
     finally:
         for fd in opened:

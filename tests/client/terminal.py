@@ -20,6 +20,7 @@ import sys
 import termios
 import time
 import unicodedata
+from pathlib import Path
 
 ROWS, COLUMNS = 40, 120
 TOKEN = re.compile(
@@ -121,7 +122,7 @@ def main() -> int:
     until = time.monotonic() + seconds
     screen, decoder = Screen(), codecs.getincrementaldecoder("utf-8")("replace")
     while time.monotonic() < until:
-        if text in str(screen) and os.path.exists(awaited):  # noqa: PTH110 - a script on its own
+        if text in str(screen) and Path(awaited).exists():
             break
         if select.select([terminal], [], [], 0.1)[0]:
             try:

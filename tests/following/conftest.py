@@ -37,15 +37,7 @@ class Life:
         self.world = world
         self.points: list[Point] = []
         self._copies = copies
-        self._turns = 0
         world.point = self._note
-        turn = world.turn
-
-        def counted(prompt: str) -> None:
-            turn(prompt)
-            self._turns += 1
-
-        world.turn = counted  # type: ignore[method-assign]
         world.live(*prompts)
 
     def _note(self, world: World, about: str, is_write: bool) -> None:
@@ -54,7 +46,7 @@ class Life:
         shutil.copy(world.transcript, copy / "transcript")
         self.points.append(
             Point(
-                world.story.chapters[self._turns],
+                world.story.chapters[world.turns],
                 about,
                 copy,
                 tuple(world.asked),

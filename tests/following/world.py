@@ -106,6 +106,7 @@ class World:
     asked: list[str] = field(default_factory=list)
     session: str = field(default_factory=lambda: str(uuid.uuid4()))
     active: bool = False
+    turns: int = 0  # that have ended
     point: Callable[[World, str, bool], None] = lambda *_: None
     seen: set[tuple[str | None, ...]] = field(default_factory=set)
     answered_twice: list[str] = field(default_factory=list)
@@ -140,6 +141,7 @@ class World:
         self.active = False
         self.note("user", f"<command-message>taskie</command-message>\n<command-name>{prompt}</command-name>")
         self.play(self.agent.turn(prompt))
+        self.turns += 1
 
     def stop_here(self) -> None:
         """The agent stops where nobody has told it to, and does as the hook says; then there is a new turn.
