@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NEEDED = 5  # columns of the table that a narrow terminal keeps: plan, stage, phase, next, task
-_REVIEWING = "a review never changes state.json: the hook that started it does"
+REVIEWING = "a review never changes state.json: the hook that started it does"
 _PATH = re.compile(r"\.|(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
 
 
@@ -132,7 +132,7 @@ def state_repair(*, plan: str | None) -> int:
 
 def _replace_state(path: str, fields: Mapping[str, Any]) -> str | None:
     if os.environ.get("TASKIE_HOOK_SKIP"):
-        raise CommandError(_REVIEWING)
+        raise CommandError(REVIEWING)
     try:
         return state.rewrite(path, fields)
     except StoreError as error:
@@ -141,7 +141,7 @@ def _replace_state(path: str, fields: Mapping[str, Any]) -> str | None:
 
 def _write(path: str, wanted: dict[str, Any], *, force: bool = False) -> int:
     if os.environ.get("TASKIE_HOOK_SKIP"):
-        raise CommandError(_REVIEWING)
+        raise CommandError(REVIEWING)
     configured = settings(path)
     for warning in configured.warnings:
         print(f"taskie: {shown(warning, 2000)}", file=sys.stderr)

@@ -100,7 +100,7 @@ def _find(plan: str | None) -> str | None:
 def _write(path: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Write the fields; what they held before."""
     if os.environ.get("TASKIE_HOOK_SKIP"):
-        raise CommandError("a review never changes state.json: the hook that started it does")
+        raise CommandError(commands.REVIEWING)
     before: dict[str, Any] = {}
 
     def change(now: dict[str, Any]) -> Mapping[str, Any]:
