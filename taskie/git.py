@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 
 from taskie.errors import CommandError
@@ -52,6 +51,8 @@ class Git:
         self, arguments: Sequence[str], given: bytes | None = None, literal: bool = False
     ) -> tuple[int, bytes, bytes]:
         """Its exit code and what it prints on either stream."""
+        import subprocess  # as dear as half an interpreter, for those who need only the rest
+
         try:
             done = subprocess.run(
                 [self.program, *arguments],

@@ -54,7 +54,8 @@ def fire_sixteen(claudex: Claudex, command: list[str], content: str) -> None:
     assert claudex.says("phase", "round") == ("reviewing", "1")
     assert sum("BLOCK" in line for line in claudex.log) == 1
     assert len(claudex.log) == 16
-    assert sorted(path.name for path in claudex.directory.iterdir()) == [ID, f"{ID}-runner.sh", f"{ID}.state", "log"]
+    left = sorted(path.name for path in claudex.directory.iterdir())
+    assert left == [ID, f"{ID}-prompt.txt", f"{ID}-runner.sh", f"{ID}.state", "log"]
 
 
 @pytest.mark.parametrize("run", range(3))

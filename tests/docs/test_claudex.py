@@ -12,8 +12,9 @@ import support
 from support import ROOT
 
 from pytest_taskie import Project
+from taskie.claudex.findings import NOTHING
 from taskie.claudex.runner import SANDBOX
-from taskie.claudex.texts import NOTHING, PERSONAS
+from taskie.claudex.texts import PERSONAS
 from taskie.config import load
 
 PAGE = (ROOT / "docs" / "claudex.md").read_text()
