@@ -19,9 +19,8 @@ _HEADING = ("round", "reviewer", "high", "medium", "low", "findings")
 
 
 def rounds(loop: Loop) -> list[int]:
-    """The rounds that a table shows: the last ones. A loop that never got to its first has none."""
-    began = loop.mode != PLAN or loop.phase != CANCELLED or loop.round > 1
-    return list(range(max(1, loop.round - MOST_ROUNDS + 1), loop.round + 1)) if began else []
+    """The rounds that a table shows: the last ones."""
+    return list(range(max(1, loop.round - MOST_ROUNDS + 1), loop.round + 1))
 
 
 def left_open(loop: Loop, last: Findings) -> str:
@@ -57,7 +56,8 @@ def message(loop: Loop, found: Sequence[tuple[int, Findings]], last: Findings, s
     """The whole summary. `found`: each round of the table with its findings."""
     took = "" if seconds is None else f" It took {duration(seconds)}."
     first = f"Claudex: {shown(head(loop, last), 400)}. Loop {loop.review_id} is over.{took}"
-    return "\n".join([first, *table(found)])
+    given_up_at_once = loop.phase == CANCELLED and not any(each.there for _, each in found)
+    return "\n".join([first, *([] if given_up_at_once else table(found))])
 
 
 def table(found: Sequence[tuple[int, Findings]]) -> list[str]:
@@ -66,7 +66,7 @@ def table(found: Sequence[tuple[int, Findings]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-    return lines if found else []
+    return lines
 
 
 def _row(round_: int, found: Findings) -> tuple[str, ...]:
