@@ -13,6 +13,7 @@ import pytest
 from claudex.conftest import Claudex
 from pytest_taskie import assert_blocked
 from taskie.claudex import findings
+from taskie.store import StoreError
 
 CLEAN = "No substantive findings.\n"
 SECONDS = 5.0
@@ -145,7 +146,7 @@ class TestFindingsOfAnUnusualKind:
         path.write_text("## High\n- wrong\n")
 
         def closed(path: str, limit: int) -> None:
-            raise findings.StoreError("findings.md cannot be read (Permission denied)")
+            raise StoreError("findings.md cannot be read (Permission denied)")
 
         monkeypatch.setattr(findings, "read_beginning", closed)
         found = findings.read(str(claudex.root), str(path))
