@@ -42,6 +42,11 @@ def markers(event: str) -> list[str]:
     return [load(name).MARKER for name in ENGINES if event in load(name).EVENTS]
 
 
+def files() -> tuple[str, ...]:
+    """What the engines keep in a project for themselves: bookkeeping, and nobody's work."""
+    return tuple(path for name in ENGINES for path in load(name).FILES)
+
+
 def switch(event: str) -> str:
     """The option with which `hooks/stop-hook.sh` is called for an event: `--pre-tool-use`; for Stop `--fail-open`."""
     return "--fail-open" if event == "Stop" else "-" + "".join(f"-{c.lower()}" if c.isupper() else c for c in event)

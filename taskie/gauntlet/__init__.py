@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MARKER = ".gauntlet/config.yml"
 EVENTS = {"Stop": ""}
+FILES: tuple[str, ...] = ("gauntlet_logs",)
 SUMMARY = "quality gates that run when the agent stops"
 # Each kind of gate is a module of its own, whose contract is `kinds.GateKind`, and has a folder of the same name.
 KINDS = {"check": "checks", "review": "reviews"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 
-from taskie.gauntlet.repository import digest as digest_of
 from taskie.gauntlet.verdict import Unable
 from taskie.protocol import parse_json
 from taskie.store import StoreError, read_object
+from taskie.tree import digest as digest_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
+from taskie import engines, tree
 from taskie.gauntlet import MARKER
+from taskie.gauntlet.verdict import Unable
 from taskie.git import in_chunks, split_paths
 from taskie.values import Value
 
@@ -13,11 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from taskie.gauntlet.record import Record
-    from taskie.gauntlet.repository import Repository, Snapshot
+    from taskie.tree import Snapshot
 
 DEFAULT_BASE = "origin/main"
 _LOCAL = ("main", "master")
 MAX_DIFF = 400_000
+
+
+class GatedRepository(tree.Repository):
+    """The project's repository, as the gates see it: without what we keep there."""
+
+    failure = Unable
+
+    def seen(self, log_dir: str, rules: bytes) -> Snapshot:
+        return self.snapshot((*engines.files(), f"/{log_dir}"), rules)
 
 
 class Base(Value):
@@ -39,7 +50,7 @@ class Changes(Value):
     untracked: frozenset[str]
 
 
-def find_base(repository: Repository, seen: Snapshot, configured: str | None, before: Record) -> Base:
+def find_base(repository: GatedRepository, seen: Snapshot, configured: str | None, before: Record) -> Base:
     """The configured base, `origin/HEAD`, `main` or `master`, else the empty tree.
 
     If the base holds HEAD (work on main), changes count from the recorded run's commit: else committing would
@@ -68,22 +79,22 @@ def find_base(repository: Repository, seen: Snapshot, configured: str | None, be
     return Base(name, tip, since, True, stale)
 
 
-def empty_tree(repository: Repository) -> str:
+def empty_tree(repository: GatedRepository) -> str:
     """Its name depends on the repository's hash."""
     return repository("hash-object", "-t", "tree", "--stdin").decode().strip()
 
 
-def _is_ancestor(repository: Repository, commit: str, of: str) -> bool:
+def _is_ancestor(repository: GatedRepository, commit: str, of: str) -> bool:
     return repository.attempt(["merge-base", "--is-ancestor", commit, of])[0] == 0
 
 
-def _set_up(repository: Repository) -> str | None:
+def _set_up(repository: GatedRepository) -> str | None:
     """The commit that brought the gates, not one that touched them since: that may be the agent's own."""
     code, output, _ = repository.attempt(["log", "-1", "--diff-filter=A", "--format=%H", "--", MARKER])
     return output.decode().strip() or None if code == 0 else None
 
 
-def find(repository: Repository, seen: Snapshot, base: Base, log_dir: str, more: tuple[str, ...] = ()) -> Changes:
+def find(repository: GatedRepository, seen: Snapshot, base: Base, more: tuple[str, ...] = ()) -> Changes:
     """Committed, staged, unstaged and untracked, without the logs.
 
     `more` are files that were not committed in the last recorded run. On the base itself they count as changed even if
@@ -94,12 +105,13 @@ def find(repository: Repository, seen: Snapshot, base: Base, log_dir: str, more:
         "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "--relative",
         base.since, "--",
     )  # fmt: skip
-    files = seen.new.union(split_paths(changed), more if base.holds_head else ())
-    kept = sorted(path for path in files if path != log_dir and not path.startswith(f"{log_dir}/"))
+    hidden = [path[len(seen.prefix) :] for path in seen.hidden if path.startswith(seen.prefix)]
+    files = seen.new.union(split_paths(changed), hidden, more if base.holds_head else ())
+    kept = sorted(path for path in files if not seen.is_ours(path))
     return Changes(base, tuple(kept), seen.new)
 
 
-def patch(repository: Repository, changes: Changes, files: Sequence[str]) -> str:
+def patch(repository: GatedRepository, changes: Changes, files: Sequence[str]) -> str:
     """The diff that a reviewer gets: git's for tracked files, whole files for new ones."""
     tracked = [path for path in files if path not in changes.untracked]
     parts = []

@@ -13,7 +13,6 @@ from taskie.errors import CommandError
 from taskie.gauntlet import KINDS, MARKER, answers, changes, lock, record
 from taskie.gauntlet.config import Gates, load
 from taskie.gauntlet.entries import Job, jobs
-from taskie.gauntlet.repository import Repository
 from taskie.gauntlet.run import RunRequest, execute_run
 from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult
 
@@ -157,11 +156,11 @@ def list_gates() -> int:
 
 def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     log_dir = os.path.join(root, config.log_dir)
-    repository = Repository(root, os.environ, time.monotonic() + 60)
-    seen = repository.snapshot(config.log_dir, config.rules)
+    repository = changes.GatedRepository(root, os.environ, time.monotonic() + 60)
+    seen = repository.seen(config.log_dir, config.rules)
     before = record.load(log_dir, [])
     base = changes.find_base(repository, seen, config.base_branch, before)
-    found = changes.find(repository, seen, base, config.log_dir)
+    found = changes.find(repository, seen, base)
     return found, jobs(config, found.files, before.open_gates, os.environ)
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from taskie.gauntlet.config import Gates, HookSettings
     from taskie.gauntlet.record import Record
-    from taskie.gauntlet.repository import Snapshot
     from taskie.gauntlet.verdict import GauntletStatus
+    from taskie.tree import Snapshot
 
 SILENT = ("no_config", "passed")
 # The status and the message of what the hook answers without asking this engine.
@@ -140,11 +140,11 @@ def _progress(
     if not before.failed or before.tree is None or before.is_spent(gates.max_retries):
         return False, None
     from taskie.gauntlet import answers
-    from taskie.gauntlet.repository import Repository
+    from taskie.gauntlet.changes import GatedRepository
 
     try:
         rules = config.load(root, gates).rules
-        seen = Repository(root, env, until).snapshot(gates.log_dir, rules)
+        seen = GatedRepository(root, env, until).seen(gates.log_dir, rules)
     except (Unable, Invalid):
         return False, None  # what cannot be seen is not evidence
     changed = seen.tree != before.tree or seen.commit != before.commit

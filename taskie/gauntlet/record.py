@@ -150,7 +150,7 @@ def name_of(job: Job, who: str = "") -> str:
     """A file name for a job, without number and suffix. An entry that is not a plain path gets a mark of its own."""
     entry = _UNSAFE.sub("_", job.entry)
     if len(entry) > MAX_ENTRY or entry != job.entry.replace("/", "_"):
-        from taskie.gauntlet.repository import digest
+        from taskie.tree import digest
 
         entry = f"{entry[:MAX_ENTRY]}~{digest(os.fsencode(job.entry))[:8]}"
     return f"{job.kind}_{entry}_{job.gate.name}" + (f"_{who}@{job.slot}" if who else "")

@@ -11,7 +11,6 @@ from taskie.gauntlet import KINDS, answers, changes, lock, record
 from taskie.gauntlet.config import load
 from taskie.gauntlet.entries import jobs
 from taskie.gauntlet.kinds import RunContext
-from taskie.gauntlet.repository import Repository
 from taskie.gauntlet.verdict import (
     SIGNS,
     SPOKEN,
@@ -36,9 +35,9 @@ if TYPE_CHECKING:
     from taskie.gauntlet.config import Gates
     from taskie.gauntlet.entries import Job
     from taskie.gauntlet.kinds import GateRun
-    from taskie.gauntlet.repository import Snapshot
     from taskie.gauntlet.verdict import GauntletStatus
     from taskie.programs import StartedProgram
+    from taskie.tree import Snapshot
 
 MOST_AT_ONCE = 8
 
@@ -88,8 +87,8 @@ class _Run:
         self.results: dict[str, GateResult] = {}
         self.failed_fast = False
         self.console: Console | None = None
-        self.repository = Repository(request.root, request.env, request.deadline)
-        self.seen = request.seen or self.repository.snapshot(config.log_dir, config.rules)
+        self.repository = changes.GatedRepository(request.root, request.env, request.deadline)
+        self.seen = request.seen or self.repository.seen(config.log_dir, config.rules)
         self.before = record.load(log_dir, self.warnings)
         self.began = timestamp()
 
@@ -110,11 +109,11 @@ class _Run:
             return self._end(status, "These very files have passed already, so nothing was run")
         # What the last run saw beyond its commit counts, unless this tree is the one that passed.
         more = () if seen.tree == before.passed_tree else before.dirty
-        found = changes.find(self.repository, seen, base, config.log_dir, more)
+        found = changes.find(self.repository, seen, base, more)
         files = found.files
         if orphaned:
             everything = base.replace(since=changes.empty_tree(self.repository))
-            files = changes.find(self.repository, seen, everything, config.log_dir).files
+            files = changes.find(self.repository, seen, everything).files
         applicable = jobs(config, files, open_gates, request.env)
         gone = [key for key in open_gates if key not in {job.key for job in applicable}]
         self.warnings += [f"{key} had failed, and is no longer among the gates that run here" for key in gone]
@@ -233,7 +232,7 @@ class _Run:
         after = recorded(self.before, results, verdict, tree=self.seen.tree, complete=complete, gone=gone)
         ran = any(result.log and not result.reused for result in results)
         # Gates change files too; progress is counted from what they left.
-        seen = self.repository.snapshot(self.config.log_dir, self.config.rules) if verdict.still_open else self.seen
+        seen = self.repository.seen(self.config.log_dir, self.config.rules) if verdict.still_open else self.seen
         if ran:
             after = after.replace(
                 branch=self.seen.branch,
