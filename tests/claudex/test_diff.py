@@ -17,6 +17,7 @@ OURS = [
     ".taskie/plans/x/state.json",
     "autopilot-state.json",
     "gauntlet_logs/run.log",
+    "ai/.test-output/task-1.txt",
     "reviews/review-20260101-000000-aaaaaa.md",
     "reviews/proposed-fixes-20260101-000000-aaaaaa.md",
     "packages/one/.claude/claudex/log",
@@ -87,7 +88,7 @@ class TestTheDiff:
     def test_without_them_our_files_would_be_there(self, claudex: Claudex, prompt: str) -> None:
         """The commands leave out something that git would show."""
         plain = run("git status --short --untracked-files=all", claudex)
-        for name in OURS[2:7]:
+        for name in OURS[2:8]:
             assert name in plain
 
     def test_from_a_directory_below(self, claudex: Claudex, prompt: str) -> None:
