@@ -164,6 +164,14 @@ class Claudex:
             timeout=60,
         )
 
+    def shell(self, command: str) -> str:
+        """What a command prints in the directory in which Codex runs."""
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=self.root, env=self.project.env, capture_output=True, check=False, timeout=30
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode()
+
     @property
     def ids(self) -> list[str]:
         return sorted(path.name[: -len(".state")] for path in self.directory.glob("*.state"))

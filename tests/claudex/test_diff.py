@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -45,15 +44,6 @@ def commands(prompt: str) -> list[str]:
     return re.findall(r"^    (git .*)$", prompt, re.MULTILINE)
 
 
-def run(command: str, claudex: Claudex) -> str:
-    """In the directory in which Codex runs."""
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=claudex.root, env=claudex.project.env, capture_output=True, check=False, timeout=30
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.decode()
-
-
 @pytest.fixture
 def prompt(claudex: Claudex, fake_codex: FakeCli) -> str:
     """A repository with a commit, our files and theirs in it, tracked or not; what Codex is then asked."""
@@ -74,12 +64,12 @@ def prompt(claudex: Claudex, fake_codex: FakeCli) -> str:
 class TestTheDiff:
     def test_the_names(self, claudex: Claudex, prompt: str) -> None:
         status, _ = commands(prompt)
-        listed = {line[3:].strip('"') for line in run(status, claudex).splitlines()}
+        listed = {line[3:].strip('"') for line in claudex.shell(status).splitlines()}
         assert listed == set(THEIRS)
 
     def test_the_contents(self, claudex: Claudex, prompt: str) -> None:
         _, diff = commands(prompt)
-        shown = run(diff, claudex)
+        shown = claudex.shell(diff)
         assert set(re.findall(r"^\+\+\+ b/(.*)$", shown, re.MULTILINE)) == {
             *("src/changed.py", "src/staged.py", "reviews/models.py"),
         }
@@ -87,15 +77,15 @@ class TestTheDiff:
 
     def test_without_them_our_files_would_be_there(self, claudex: Claudex, prompt: str) -> None:
         """The commands leave out something that git would show."""
-        plain = run("git status --short --untracked-files=all", claudex)
+        plain = claudex.shell("git status --short --untracked-files=all")
         for name in OURS[2:8]:
             assert name in plain
 
     def test_from_a_directory_below(self, claudex: Claudex, prompt: str) -> None:
         status, diff = commands(prompt)
         below = f"cd packages/one && {status}"
-        assert len(run(below, claudex).splitlines()) == len(THEIRS)
-        assert "src/changed.py" in run(f"cd src && {diff}", claudex)
+        assert len(claudex.shell(below).splitlines()) == len(THEIRS)
+        assert "src/changed.py" in claudex.shell(f"cd src && {diff}")
 
 
 def test_before_the_first_commit(claudex: Claudex, fake_codex: FakeCli) -> None:
@@ -106,8 +96,8 @@ def test_before_the_first_commit(claudex: Claudex, fake_codex: FakeCli) -> None:
     assert_blocked(claudex.client_stop())
     claudex.run_runner()
     status, diff = commands(fake_codex.calls[0].stdin)
-    assert run(status, claudex) == "A  src/new.py\n"
-    assert re.findall(r"^\+\+\+ b/(.*)$", run(diff, claudex), re.MULTILINE) == ["src/new.py"]
+    assert claudex.shell(status) == "A  src/new.py\n"
+    assert re.findall(r"^\+\+\+ b/(.*)$", claudex.shell(diff), re.MULTILINE) == ["src/new.py"]
 
 
 def test_our_own_files_stay_out_of_commits(claudex: Claudex) -> None:
