@@ -110,7 +110,8 @@ def findings(text: str) -> Callable[[Any], Any]:
     """Codex writes its findings to the file that its prompt names."""
 
     def write(request: Any) -> Any:
-        path = next(line for line in request.prompt.splitlines() if re.search(r"/findings-round-\d+\.md$", line))
+        asked = request.prompt.partition("Write your findings to this file")[2]  # before it, those of earlier rounds
+        path = next(line for line in asked.splitlines() if re.search(r"/findings-round-\d+\.md$", line))
         return tool("exec_command", cmd=f"printf %s {shlex.quote(text)} > {shlex.quote(path)}")
 
     return write
