@@ -12,7 +12,7 @@ from taskie.claudex.state import Loop
 from taskie.claudex.tracking import is_tracked
 from taskie.errors import USAGE_ERROR, CommandError
 from taskie.programs import find_program
-from taskie.project import working_tree
+from taskie.project import typeable, working_tree
 from taskie.protocol import shown, write
 from taskie.store import Lock, StoreError
 
@@ -42,16 +42,17 @@ def _locked(directory: str) -> Lock:
     return lock
 
 
-def _active(root: str) -> Loop | None:
+def _active(root: str) -> list[Loop]:
+    """The loops of this project that are not over, the newest first."""
     loops = state.load_all(artefacts.directory_of(root))[0]
-    return next((loop for loop in loops if loop.active and steps.belongs(loop, root)), None)
+    return [loop for loop in loops if loop.active and steps.belongs(loop, root)]
 
 
 def _followed(root: str) -> Loop | None:
-    """The active loop, if the hook follows it: not one that git has brought."""
-    loop = _active(root)
-    path = state.path_of(artefacts.directory_of(root), loop.review_id) if loop else ""
-    return None if loop is None or is_tracked(path, os.environ) else loop
+    """The one of them that the hook follows: not one that git has brought."""
+    directory = artefacts.directory_of(root)
+    active = (loop for loop in _active(root) if not is_tracked(state.path_of(directory, loop.review_id), os.environ))
+    return next(active, None)
 
 
 def _session() -> str:
@@ -73,7 +74,7 @@ def start_plan(topic: list[str], topic_file: str | None, rounds: int, from_draft
         print("PLAN.md is taken as it is. Stop now: Codex reviews it.")
     elif old is not None:
         print("PLAN.md is there already, from before this loop: is it the plan for this? Ask the user.")
-        print(f"If so: {steps.TAKE_IT}. If not: write the new plan to PLAN.md, then stop: Codex reviews it.")
+        print(f"If so: {typeable(steps.TAKE_IT)}. If not: write the new plan to PLAN.md, then stop: Codex reviews it.")
     else:
         print("Write the plan to PLAN.md there, then stop: Codex reviews it.")
     return _look_for_codex()
@@ -195,7 +196,7 @@ def mark_done(review_id: str, root: str | None) -> int:
             if not loop.active:
                 print(f"Loop {review_id} is already {shown(loop.phase) or 'inactive'}.")
                 return 0
-            against = "" if loop.mode != state.PLAN else objection(artefacts.reviewed(root, loop), loop.round)
+            against = objection(artefacts.reviewed(root, loop), loop.round)
             changes = {"decision_signal": state.CLEAN, "phase": state.DONE, **state.end(against, told=False)}
             if state.swap(artefacts.directory_of(root), review_id, loop.fields, changes):
                 break
@@ -214,7 +215,7 @@ def cancel() -> int:
     directory = artefacts.directory_of(root)
     try:
         while True:
-            loop = _active(root)
+            loop = next(iter(_active(root)), None)
             if loop is None:
                 print("No loop is active here.")
                 return 0

@@ -12,7 +12,7 @@ import time
 
 from taskie.claudex import MARKER, STATE, artefacts, runner, state, steps, summary, texts
 from taskie.claudex.findings import objection
-from taskie.project import working_tree
+from taskie.project import typeable, working_tree
 from taskie.protocol import APPROVE, Decision, merge, shown, speakable
 from taskie.store import StoreError
 
@@ -69,7 +69,7 @@ def _without_a_loop(
     why = "; ".join(problems) or choice.why
     other = choice.taken
     if other is not None:
-        why += "; `/taskie:claudex-continue` takes it over"
+        why = f"{choice.why}; `/taskie:claudex-continue` takes it over"
     elif refused:
         other = refused[0]
         file = os.path.join(MARKER, other.review_id + STATE)
@@ -80,7 +80,7 @@ def _without_a_loop(
 
 def _go_on(loop: Loop, event: Event, turn: Turn, context: Context) -> Decision:
     root = context.root
-    if loop.active and _just_changed(loop, event):
+    if (loop.active or loop.untold) and _just_changed(loop, event):
         return _approve(root, f"loop {loop.review_id} has changed since this stop began")
     found = artefacts.reviewed(root, loop)
     old = loop.fields.get(state.OLD_PLAN)
@@ -173,7 +173,7 @@ def _faster(root: str, loop: Loop) -> Decision:
 def _approve(root: str, why: str, *, notify: bool = False, message: str | None = None) -> Decision:
     """Allowed, and the log says why; so does a message to the person, or it is one of its own."""
     artefacts.write_log(root, f"APPROVE: {why}")
-    message = f"Claudex: {shown(why, 400)}" if notify else message
+    message = f"Claudex: {shown(typeable(why), 400)}" if notify else message
     return Decision(message=message) if message else APPROVE
 
 

@@ -86,5 +86,5 @@ def objection(found: Findings, round_: int) -> str:
     if found.problem:
         return f"nobody can tell what is open: {found.problem}"
     if any(found.counts):
-        return f"{amounts(found)} are still open in {found.name}"
+        return f"{amounts(found)} are open in {found.name}"
     return f"{found.name} says something else than that there is nothing, in another form than it should"

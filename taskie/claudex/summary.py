@@ -36,7 +36,8 @@ def head(loop: Loop, last: Findings) -> str:
     if loop.phase == CANCELLED:
         return f"cancelled in round {loop.round}" + (f"; {still}" if last.there else "")
     if loop.signal == MAX_REACHED:
-        return f"{MAX_REACHED}: all {loop.max_rounds} rounds are over" + (f", and {still}" if still else "")
+        unseen = "; no review has seen what was done about them" if any(last.counts) else ""
+        return f"{MAX_REACHED}: all {loop.max_rounds} rounds are over" + (f", and {still}{unseen}" if still else "")
     if loop.signal == CLEAN:
         return f"{CLEAN} after round {loop.round}" + (f", says the agent, but {still}" if still else "")
     return f"{loop.signal if loop.signal != NONE else 'ended'} after round {loop.round}" + (

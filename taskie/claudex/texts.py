@@ -150,7 +150,7 @@ def _diff_prompt(loop: Loop, round_: int, names: Names) -> str:
 You are an adversarial reviewer of a change: round {round_} of {loop.max_rounds}, persona: {who.name}.
 
 Review the current diff of this repository: what is staged, what is not, and files that git does not know yet. These
-commands show it without the files that the tools around you keep here, which are no part of it:
+commands show it without the files that the tools around you keep here, which are not part of it:
 
 {_diff_commands()}
 Read whatever else you need to judge it. Change no code.

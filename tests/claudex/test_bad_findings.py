@@ -109,7 +109,7 @@ class TestFindingsOfAnUnusualKind:
         message = claudex.told(active=True)
         assert time.monotonic() - began < SECONDS
         counted = (findings.LIMIT - len("## High\n")) // len(line) + 1  # the last one is cut off
-        assert f"at least {counted} high, 0 medium, 0 low are still open" in message
+        assert f"at least {counted} high, 0 medium, 0 low are open" in message
         assert "(only its beginning)" in message
         assert len(message) < 1000
 
@@ -137,7 +137,7 @@ class TestFindingsOfAnUnusualKind:
         claudex.begin_round(rounds=1)
         claudex.write_findings(1, "## High\n" + "- wrong\n" * 90 + "## Medium\n" + "- bad\n" * 110 + "## Low\n")
         message = claudex.told(active=True)
-        assert "90 high, 110 medium, 0 low are still open" in message
+        assert "90 high, 110 medium, 0 low are open" in message
         assert len(message.splitlines()) == 4
 
     def test_a_file_that_may_not_be_read(self, claudex: Claudex, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ CLAIMS: dict[str, tuple[Callable[[Claudex], None], str]] = {
     "without running the reviewer": (never_run, NEVER),
     "over a High finding": (
         over_findings,
-        "1 high, 0 medium, 1 low are still open in .claude/claudex/{id}/findings-round-1.md",
+        "1 high, 0 medium, 1 low are open in .claude/claudex/{id}/findings-round-1.md",
     ),
     "with the findings of an earlier round": (in_the_second_round, "the review of round 2 was never run"),
 }
@@ -92,14 +92,14 @@ class TestWhatAnAgentMightTry:
         over_findings(claudex)
         claudex.run("mark-done", claudex.id)
         claudex.write_findings(1, CLEAN)
-        assert "1 high, 0 medium, 1 low are still open" in claudex.told()
+        assert "1 high, 0 medium, 1 low are open" in claudex.told()
 
     def test_the_truth_is_struck_from_the_state(self, claudex: Claudex) -> None:
         over_findings(claudex)
         claudex.run("mark-done", claudex.id)
         path = claudex.directory / f"{claudex.id}.state"
         path.write_text(re.sub("^left_open.*\n", "", path.read_text(), flags=re.MULTILINE))
-        assert "1 high, 0 medium, 1 low are still open" in claudex.told()
+        assert "1 high, 0 medium, 1 low are open" in claudex.told()
 
     def test_the_signal_is_written_by_hand(self, claudex: Claudex) -> None:
         never_run(claudex)
@@ -115,13 +115,13 @@ class TestWhatAnAgentMightTry:
         assert claudex.run("start", "review").returncode == 0
         result = claudex.unified_stop()
         assert_blocked(result, "review starting")
-        assert f"1 high, 0 medium, 1 low are still open in .claude/claudex/{first}" in (result.system_message or "")
+        assert f"1 high, 0 medium, 1 low are open in .claude/claudex/{first}" in (result.system_message or "")
 
     def test_the_loop_is_cancelled(self, claudex: Claudex) -> None:
         over_findings(claudex)
         claudex.run("cancel")
         message = claudex.told()
-        assert "cancelled in round 1; 1 high, 0 medium, 1 low are still open" in message
+        assert "cancelled in round 1; 1 high, 0 medium, 1 low are open" in message
         assert "| senior engineer |" in message
         assert claudex.told() == ""
 
@@ -130,7 +130,7 @@ class TestWhatAnAgentMightTry:
         over_findings(claudex)
         claudex.run("mark-done", claudex.id)
         claudex.unified_stop(env={"TASKIE_HOOK_SKIP": "1"})
-        assert "still open" in claudex.told()
+        assert "are open" in claudex.told()
 
 
 def test_after_a_cancel_the_log_is_quiet(claudex: Claudex) -> None:
@@ -192,8 +192,8 @@ class TestTheLastRound:
         claudex.write_findings(2, HIGH)
         message = claudex.told(active=True)
         where = f".claude/claudex/{claudex.id}/findings-round-2.md"
-        assert f"max-reached: all 2 rounds are over, and 1 high, 0 medium, 1 low are still open in {where}" in message
-        assert claudex.state["left_open"] == f"1 high, 0 medium, 1 low are still open in {where}"
+        assert f"max-reached: all 2 rounds are over, and 1 high, 0 medium, 1 low are open in {where}" in message
+        assert claudex.state["left_open"] == f"1 high, 0 medium, 1 low are open in {where}"
         assert where in claudex.log[-1]
         assert where in claudex.run("status").stdout
 

@@ -67,7 +67,7 @@ PROMISES = {
     " not from a client: it advances a round at each stop.",
     "p34": "You are told once how a loop has ended: why, after how much time, and in a table who reviewed in "
     "each round, how many findings of which severity there were, and in which file.",
-    "p35": "After the last round the message says how many findings are still open, and where.",
+    "p35": "After the last round the message says how many findings are open, and where.",
     "p36": "So what speaks against it is kept and told: if the findings of this round are missing, that its "
     'review was never run; if they say anything else than "No substantive findings.", how many are '
     "open, and in which file.",
@@ -441,7 +441,7 @@ def test_p35_open_after_the_last_round(claudex: Claudex) -> None:
     claudex.begin_round(rounds=1)
     claudex.write_findings(1, FOUND)
     where = f".claude/claudex/{claudex.id}/findings-round-1.md"
-    assert f"1 high, 0 medium, 1 low are still open in {where}" in claudex.told(active=True)
+    assert f"1 high, 0 medium, 1 low are open in {where}" in claudex.told(active=True)
 
 
 @pytest.mark.parametrize("found", [None, FOUND, "Rubbish, all of it.\n"])
@@ -453,7 +453,7 @@ def test_p36_p37_the_truth_beside_mark_done(claudex: Claudex, found: str | None)
     file = f".claude/claudex/{claudex.id}/findings-round-1.md"
     truth = {
         None: "the review of round 1 was never run",
-        FOUND: f"1 high, 0 medium, 1 low are still open in {file}",
+        FOUND: f"1 high, 0 medium, 1 low are open in {file}",
     }.get(found, f"{file} says something else than that there is nothing")
     assert truth in claudex.state["left_open"]
     assert truth in claudex.log[-1]
@@ -468,7 +468,7 @@ def test_p38_other_ways_to_an_end(claudex: Claudex) -> None:
     claudex.start_review()
     result = claudex.unified_stop()
     assert_blocked(result, "review starting")
-    assert "cancelled in round 1; 1 high, 0 medium, 1 low are still open" in (result.system_message or "")
+    assert "cancelled in round 1; 1 high, 0 medium, 1 low are open" in (result.system_message or "")
 
 
 def test_p39_p40_the_state(claudex: Claudex) -> None:
@@ -606,7 +606,7 @@ def test_p54_large_findings(claudex: Claudex) -> None:
     claudex.begin_round(rounds=1)
     claudex.write_findings(1, "## Low\n- one\n" + "x" * findings.LIMIT + "\n- two\n")
     assert findings.LIMIT == 1024 * 1024
-    assert "at least 0 high, 0 medium, 1 low are still open" in claudex.told(active=True)
+    assert "at least 0 high, 0 medium, 1 low are open" in claudex.told(active=True)
 
 
 @pytest.mark.parametrize("setting", ["bypass", "workspace-write"])
