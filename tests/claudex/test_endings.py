@@ -227,6 +227,13 @@ class TestTheSummary:
         ]
         assert len({len(line) for line in (heading, rule, *rows)}) == 1, "its columns are straight"
 
+    def test_by_hand_it_is_as_readable(self, claudex: Claudex) -> None:
+        claudex.begin_round()
+        claudex.write_findings(1, CLEAN)
+        lines = claudex.process_stop().stderr.splitlines()
+        assert lines[0].startswith("taskie: Claudex: no-material-findings after round 1.")
+        assert [line[:10] for line in lines[1:]] == ["taskie: | ", "taskie: |-", "taskie: | "]
+
     def test_a_round_without_a_review_is_in_it(self, claudex: Claudex) -> None:
         claudex.begin_round()
         claudex.stop()
