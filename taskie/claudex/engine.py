@@ -114,7 +114,7 @@ def _take(step: RoundStep, loop: Loop, found: Findings, context: Context) -> Dec
             return _faster(root, loop)
         artefacts.clean_up(directory, loop.review_id)
         ended = state.interpret(loop.review_id, {**loop.fields, **changes})
-        return _approve(root, summary.head(ended, found), message=_summary(root, ended))
+        return _approve(root, summary.head(ended, found), message=_summary(root, ended)).replace(progress=found.there)
     names = artefacts.names(root, loop.review_id, step.round, context.cwd)
     if step.action in (steps.DRAFT, steps.ASK):
         return _block(root, (texts.draft if step.action == steps.DRAFT else texts.old_draft)(loop, names))
@@ -144,9 +144,13 @@ def _over(root: str, loop: Loop) -> Decision:
 
 
 def _tell_of_ends(loops: Sequence[Loop], event: Event, root: str) -> Decision:
-    """The person hears once how each of these has ended, whatever this stop is about."""
+    """The person hears once how each of these has ended, whatever this stop is about.
+
+    An end that the agent has brought about is progress; the hook itself has ended the review of a diff.
+    """
     directory = artefacts.directory_of(root)
     messages = []
+    progress = False
     for loop in loops:
         try:
             if _just_changed(loop, event) or not state.swap(
@@ -155,10 +159,12 @@ def _tell_of_ends(loops: Sequence[Loop], event: Event, root: str) -> Decision:
                 continue
         except StoreError:
             pass  # better told twice than never
-        artefacts.write_log(root, f"END: loop {loop.review_id}, {summary.head(loop, artefacts.reviewed(root, loop))}")
+        found = artefacts.reviewed(root, loop)
+        artefacts.write_log(root, f"END: loop {loop.review_id}, {summary.head(loop, found)}")
         messages.append(_summary(root, loop))
+        progress = progress or loop.mode == state.PLAN or found.there
         artefacts.clean_up(directory, loop.review_id)
-    return Decision(message="\n".join(messages)) if messages else APPROVE
+    return Decision(message="\n".join(messages), progress=progress) if messages else APPROVE
 
 
 def _summary(root: str, loop: Loop) -> str:
