@@ -59,13 +59,19 @@ def decision(result: RunResult) -> Decision:
     """In the words that both clients accept. What ran nothing and has nothing against the agent is not worth a line."""
     blocks = result.status in BLOCKING
     quiet = result.status in QUIET or (result.status == "passed" and not result.gates)
+    said = [] if quiet and not result.rules else [spoken(result)]
+    said += result.warnings
     return Decision(
         reason=_with_rules(result.again or reason(result), result.rules) if blocks else None,
-        message=None if quiet and not result.rules else f"Gauntlet: {spoken(result)}",
-        warnings=result.warnings,
+        message=f"Gauntlet: {' '.join(map(_sentence, said))}" if said else None,
         progress=result.progress,
         details=result,
     )
+
+
+def _sentence(text: str) -> str:
+    """One of several in a line."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _with_rules(text: str, rules: tuple[str, ...]) -> str:
@@ -93,7 +99,7 @@ def render(decision: Decision) -> str:
     if blocks:
         out["reason"] = out["stopReason"] = speakable(decision.reason or "")
     if result.status not in SILENT or result.rules or result.warnings:
-        out["systemMessage"] = speakable("\n".join([f"Gauntlet: {spoken(result)}", *result.warnings]))
+        out["systemMessage"] = speakable(f"Gauntlet: {' '.join(map(_sentence, (spoken(result), *result.warnings)))}")
     return json.dumps(out)
 
 
