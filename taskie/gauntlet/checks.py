@@ -13,6 +13,7 @@ from taskie.programs import Command
 from taskie.project import is_inside
 from taskie.protocol import shown
 from taskie.store import remove
+from taskie.tree import digest
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -49,8 +50,16 @@ class CheckGate(Value):
     def described(self, gates: Gates) -> str:
         return self.command
 
+    def about(self, job: Job, run: RunContext) -> str:
+        """Itself and all that its entry covers. It may read more; but what is outside of the entry does not wake it."""
+        return digest(f"{self!r} {run.coverage.content(job)}".encode("utf-8", "surrogatepass"))
+
     def begin(self, job: Job, run: RunContext) -> CheckRun:
         return CheckRun(job, self, run)
+
+
+def built_in(name: str) -> None:
+    """None is: a check is a command of the project's own."""
 
 
 def gate(name: str, document: Document, root: str, settings: Gates, problems: list[Problem]) -> CheckGate:

@@ -107,8 +107,9 @@ def load(root: str, settings: Gates | None = None) -> Gates:
     problems = list(settings.problems)
     documents = [settings.source] if settings.source else []
     gates: dict[str, dict[str, Gate]] = {kind: {} for kind in KINDS}
+    modules: dict[str, GateKind] = {}
     for kind, folder in KINDS.items():
-        module: GateKind = __import__(f"{__package__}.{folder}", fromlist=["gate"])
+        module = modules[kind] = __import__(f"{__package__}.{folder}", fromlist=["gate"])
         directory = os.path.join(root, FOLDER, folder)
         try:
             files = sorted(os.listdir(directory))
@@ -134,6 +135,8 @@ def load(root: str, settings: Gates | None = None) -> Gates:
     for position, entry in enumerate(settings.entry_points):
         for kind, names in entry.gates.items():
             for number, name in enumerate(names):
+                if name not in gates[kind] and (known := modules[kind].built_in(name)):
+                    gates[kind][name] = known
                 if name not in gates[kind]:
                     at = ("entry_points", str(position), KINDS[kind], str(number))
                     text = f"there is no {kind} {name!r}{suggestion(name, gates[kind])}"

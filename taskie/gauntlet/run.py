@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 
-from taskie.gauntlet import KINDS, answers, changes, lock, record
+from taskie.gauntlet import KINDS, answers, changes, lock, record, reviewed
 from taskie.gauntlet.config import load
+from taskie.gauntlet.coverage import Coverage
 from taskie.gauntlet.entries import jobs
 from taskie.gauntlet.kinds import RunContext
 from taskie.gauntlet.verdict import (
@@ -25,18 +26,22 @@ from taskie.gauntlet.verdict import (
 )
 from taskie.logs import Console
 from taskie.programs import Programs
+from taskie.protocol import shown
 from taskie.store import StoreError, timestamp
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeVar
 
     from taskie.gauntlet.config import Gates
     from taskie.gauntlet.entries import Job
     from taskie.gauntlet.kinds import GateRun
     from taskie.gauntlet.verdict import GauntletStatus
     from taskie.programs import StartedProgram
+
+    Tried = TypeVar("Tried")
     from taskie.tree import Snapshot
 
 MOST_AT_ONCE = 8
@@ -87,6 +92,8 @@ class _Run:
         self.results: dict[str, GateResult] = {}
         self.failed_fast = False
         self.console: Console | None = None
+        self.head: list[str] = []
+        self.about: dict[str, str] = {}
         self.repository = changes.GatedRepository(request.root, request.env, request.deadline)
         self.seen = request.seen or self.repository.seen(config.log_dir, config.rules)
         self.before = record.load(log_dir, self.warnings)
@@ -148,42 +155,68 @@ class _Run:
         return self._end("no_changes", f"No changes since {self.base.name}, so nothing was run")
 
     def _run_gates(self, found: changes.Changes, wanted: Sequence[Job]) -> None:
-        """Until there is a result for each of them."""
-        before, tree, number = self.before, self.seen.tree, self.before.runs + 1
-        context = RunContext(
-            self.request.root, self.request.env, self.log_dir, number, self.config, tree, before,
-            lambda files: changes.patch(self.repository, found, files),
-        )  # fmt: skip
-        waiting: list[GateRun] = []
-        known: list[tuple[Job, GateResult]] = []
-        for job in wanted:
-            gate = before.gates.get(job.key, {})
-            if self.request.reuse and gate.get("status") == "passed" and gate.get("tree") == tree:
-                carried = tuple(before.carried.get(job.key, ()))
-                summary = "passed before on these very files"
-                self.results[job.key] = GateResult(job.key, "passed", summary, carried=carried, reused=True)
-                continue
-            try:
-                begun = job.gate.begin(job, context)
-            except Unable as error:
-                begun = GateResult(job.key, "unable", str(error))
-            if isinstance(begun, GateResult):
-                known.append((job, begun))
+        """Until there is a result for each of them, kind by kind: a kind has its turn when all gates of those before it
+        in `KINDS` have ended, and only if none has failed."""
+        number = self.before.runs + 1
+        self.head = [f"Run {number}, {self.began}, {self.seen.branch} {self.seen.commit or '(no commit yet)'}"]
+        self.head += [f"{job.shown}: {job.gate.described(self.config)}" for job in wanted]
+        look: Callable[[], Snapshot] = lambda: self.seen  # noqa: E731
+        for kind in KINDS:
+            of_kind = [job for job in wanted if job.kind == kind]
+            failed = [job.shown for job in wanted if self._status(job) == "failed"]
+            context = RunContext(
+                self.request.root, self.request.env, self.log_dir, number, self.config, self.seen.tree, self.before,
+                lambda files: changes.patch(self.repository, found, files), found.base.since,
+                Coverage(self.repository, look, found.base.since, self.config, self.request.env),
+                self.request.deadline,
+            )  # fmt: skip
+            if failed and not self.failed_fast:
+                for job in of_kind:
+                    self._done(job, GateResult(job.key, "not_run", f"not run, because {failed[0]} failed"))
             else:
-                waiting.append(begun)
-        if waiting or known:
-            head = [f"{job.shown}: {job.gate.described(self.config)}" for job in wanted]
-            head.insert(0, f"Run {number}, {self.began}, {self.seen.branch} {self.seen.commit or '(no commit yet)'}")
-            self.console = Console(os.path.join(self.log_dir, f"console.{number}.log"), self.request.echo)
-            self.console.note(*head)
-            for warning in self.warnings:
-                self.console.say(warning)
-        for job, result in known:
-            self._done(job, result)
-        self._run_programs(waiting)
+                self._run_programs(self._begun(of_kind, context))
+            if self.console:  # programs have run, and may have changed files
+                look = lambda: self.repository.seen(self.config.log_dir, self.config.rules)  # noqa: E731
         for job in wanted:
             if job.key not in self.results:
                 self._done(job, GateResult(job.key, "not_run", "not run, because a gate with fail_fast failed"))
+
+    def _status(self, job: Job) -> str | None:
+        return self.results[job.key].status if job.key in self.results else None
+
+    def _begun(self, wanted: Sequence[Job], context: RunContext) -> list[GateRun]:
+        """Those that need a program. The others have their result: a pass that still holds is not asked for again."""
+        waiting: list[GateRun] = []
+        for job in wanted:
+            begun = self._tried(job, self._begin, job, context)
+            if isinstance(begun, GateResult):
+                self._done(job, begun)
+            else:
+                waiting.append(begun)
+        return waiting
+
+    def _begin(self, job: Job, context: RunContext) -> GateRun | GateResult:
+        last = self.before.gates.get(job.key, {})
+        self.about[job.key] = about = job.gate.about(job, context)
+        holds = last.get("tree") == context.tree or last.get("about") == about
+        if not self.request.reuse or last.get("status") != "passed" or not holds:
+            return job.gate.begin(job, context)
+        carried = tuple(self.before.carried.get(job.key, ()))
+        summary = "passed before, and nothing that it covers has changed since"
+        return GateResult(job.key, "passed", summary, carried=carried, reused=True)
+
+    def _tried(self, job: Job, step: Callable[..., Tried], *arguments: object) -> Tried | GateResult:
+        """What goes wrong with a gate is its own matter: the others' results are kept."""
+        try:
+            return step(*arguments)
+        except (Unable, StoreError) as error:
+            return GateResult(job.key, "unable", str(error))
+        except Exception as error:
+            import traceback
+
+            trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+            summary = f"an error of Taskie's own ({type(error).__name__}: {shown(str(error))})"
+            return GateResult(job.key, "unable", summary, notes=tuple(trace.splitlines()))
 
     def _run_programs(self, waiting: list[GateRun]) -> None:
         """Those that may run side by side, and beside them the others one after another. After a failure of a gate
@@ -194,10 +227,12 @@ class _Run:
             for work in [] if self.failed_fast else list(waiting):
                 if _has_room(work, running.values(), at_once):
                     waiting.remove(work)
-                    try:
-                        running[self.programs.start(work.command(), self.request.deadline)] = work
-                    except Unable as error:
-                        self._done(work.job, GateResult(work.job.key, "unable", str(error)))
+                    self._open_console()
+                    begun = self._tried(work.job, work.command)
+                    if isinstance(begun, GateResult):
+                        self._done(work.job, begun)
+                    else:
+                        running[self.programs.start(begun, self.request.deadline)] = work
             if self.request.tick:
                 self.request.tick([work.job.shown for work in running.values()])
             if running:
@@ -208,20 +243,36 @@ class _Run:
                     continue
                 del running[program]
                 self.programs.finish(program)
-                result = work.result(outcome)
+                result = self._tried(work.job, work.result, outcome)
                 if result is None:
                     waiting.insert(0, work)
                 else:
                     self._done(work.job, result)
 
+    def _open_console(self) -> Console:
+        """Only a run that asks something has a log, and so a number."""
+        if self.console is None:
+            path = os.path.join(self.log_dir, f"console.{self.before.runs + 1}.log")
+            self.console = Console(path, self.request.echo)
+            self.console.note(*self.head)
+            for warning in self.warnings:
+                self.console.say(warning)
+        return self.console
+
     def _done(self, job: Job, result: GateResult) -> None:
-        self.results[job.key] = result
+        self.results[job.key] = result.replace(about=result.about or self.about.get(job.key))
         self.failed_fast = self.failed_fast or (result.status == "failed" and job.gate.fail_fast)
-        if self.console:
-            self.console.say(f"[{SIGNS[result.status]}] {job.shown}: {result.summary} ({result.seconds:.1f} s)")
-            if result.status in ("failed", "unable"):
-                details = [*result.tests, *result.tail, *([result.log] if result.log else [])]
-                self.console.note(*(f"    {line}" for line in details))
+        self.warnings += result.warnings
+        if result.reused:
+            return
+        console = self._open_console()
+        for warning in result.warnings:
+            console.say(warning)
+        console.say(f"[{SIGNS[result.status]}] {job.shown}: {result.summary} ({result.seconds:.1f} s)")
+        if result.status in ("failed", "unable"):
+            details = [*result.tests, *result.tail, *([result.log] if result.log else [])]
+            console.note(*(f"    {line}" for line in details))
+        console.note(*(f"    {line}" for line in result.notes))
 
     def _concluded(
         self, wanted: Sequence[Job], open_before: Sequence[str], gone: Sequence[str], complete: bool
@@ -246,6 +297,7 @@ class _Run:
             record.save(self.log_dir, after.replace(tree=seen.tree), self.warnings)
         result = self._end(verdict.status, verdict.message, tuple(results))
         if not verdict.still_open:
+            reviewed.forget(self.log_dir)
             try:
                 record.archive(self.log_dir)
             except Unable as error:

@@ -69,7 +69,11 @@ BLOCKING = ("failed",)  # the statuses with which the agent must go on; whoever 
 
 
 class GateResult(Value):
-    """What came of one gate in one run. `unable`: it could not be asked, so nothing is known."""
+    """What came of one gate in one run. `unable`: it could not be asked, so nothing is known.
+
+    `about` is a digest of what the verdict is about, `reviewed` the tree that a reviewer saw. `notes` are for the log,
+    `warnings` for the person, too.
+    """
 
     key: str
     status: GateStatus
@@ -82,6 +86,10 @@ class GateResult(Value):
     violations: tuple[dict[str, Any], ...] = ()
     carried: tuple[dict[str, Any], ...] = ()
     reused: bool = False
+    about: str | None = None
+    reviewed: str | None = None
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class RunResult(Value):
@@ -149,6 +157,9 @@ def conclude(
         listed = [names.get(result.key, result.key) for result in failed]
         more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
         message = f"{len(failed)} of {gates} failed: {', '.join(listed[:8])}{more}"
+        if waiting := [names.get(result.key, result.key) for result in results if result.status == "not_run"]:
+            more = f" and {len(waiting) - 8} more" if len(waiting) > 8 else ""
+            message += f"; not run because of that: {', '.join(waiting[:8])}{more}"
         if number > max_retries:
             advice = "The retry limit is exceeded, a person should look at it"
             return Verdict("retry_limit_exceeded", f"{message}. {advice}", still_open)
@@ -157,12 +168,17 @@ def conclude(
         why = "; ".join(f"{names.get(result.key, result.key)}: {result.summary}" for result in unable)
         message = f"{len(unable)} of {gates} could not be run, so nothing is proven: {why}"
         return Verdict("infrastructure_error", message, still_open)
-    carried = sum(len(result.carried) for result in results)
-    if carried:
-        issues = "issue was" if carried == 1 else "issues were"
-        message = f"{gates} passed; {carried} {issues} skipped with a reason"
+    message = f"{gates} passed"
+    if all(result.reused for result in results):
+        message += " before, and nothing that they cover has changed since, so nothing was run"
+    if carried := [violation for result in results for violation in result.carried]:
+        from taskie.gauntlet.settled import told
+
+        issues = "issue was" if len(carried) == 1 else "issues were"
+        logs = [result.log for result in results if result.carried and result.log]
+        message += f"; {len(carried)} {issues} skipped with a reason: {told(carried, logs[0] if logs else None)}"
         return Verdict("passed_with_warnings", message, still_open)
-    return Verdict("passed", f"{gates} passed", still_open)
+    return Verdict("passed", message, still_open)
 
 
 def recorded(
@@ -172,13 +188,15 @@ def recorded(
     gates = {
         key: gate
         for key, gate in before.gates.items()
-        if key not in gone and (gate.get("status") == "failed" or gate.get("tree") == tree)
+        if key not in gone and (gate.get("status") == "failed" or gate.get("tree") == tree or gate.get("about"))
     }
     carried: dict[str, list[dict[str, Any]]] = {k: v for k, v in before.carried.items() if k not in gone}
     for result in results:
         if result.status not in ("passed", "failed"):
             continue
         gates[result.key] = {"status": result.status, "tree": tree}
+        memory = {"about": result.about, "reviewed": result.reviewed}
+        gates[result.key].update({name: value for name, value in memory.items() if value})
         if result.violations:
             gates[result.key]["violations"] = list(result.violations)
         carried.pop(result.key, None)
