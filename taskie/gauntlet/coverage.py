@@ -75,7 +75,8 @@ class Coverage:
             self._base = {}
             for head, name in zip(fields[::2], fields[1::2]):
                 mode, _, content, _, _ = head.split(b" ")
-                self._base[os.fsdecode(name)] = f"{mode[1:].decode()} {content.decode()}"
+                if mode != b":000000":  # git does not list an untracked file, and one that is in no base is as good
+                    self._base[os.fsdecode(name)] = f"{mode[1:].decode()} {content.decode()}"
         return self._base
 
 

@@ -130,12 +130,21 @@ def archive(path: str, *, with_state: bool = False) -> list[str]:
         os.makedirs(previous, exist_ok=True)
         for name in (*_runs(previous), STATE):
             if os.path.lexists(os.path.join(previous, name)):
-                os.unlink(os.path.join(previous, name))
+                _remove(os.path.join(previous, name))
         for name in moved:
             os.rename(os.path.join(path, name), os.path.join(previous, name))
     except OSError as error:
         raise Unable(f"the logs in {path} cannot be moved to {PREVIOUS} ({error.strerror})") from None
     return moved
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        import shutil
+
+        shutil.rmtree(path)  # somebody has put it in the place of a log
+    else:
+        os.unlink(path)
 
 
 def _runs(path: str) -> dict[str, int]:
