@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 from taskie.gauntlet.settled import PRIORITIES, by_weight, identity
 from taskie.gauntlet.verdict import Unable
@@ -23,9 +24,11 @@ MAX_ANSWER = 8 << 20  # bytes
 MAX_VIOLATIONS = 200
 MAX_TEXT = 1000
 MAX_LINE = 10_000_000
-# What a search may cost: characters looked at, of which a failed attempt counts for at least some, and one that ended
-# at a depth that no answer has for more.
-_PATIENCE, _ATTEMPT, _DEPTH = 64 << 20, 100, 20_000
+# What a search for an answer may cost, in characters looked at. A failed attempt looks at everything before it, too,
+# to say in which line it failed; and one that is too deep has looked often.
+_PATIENCE, _DEPTH = 1 << 30, 300_000
+_STRIDE = 1 << 16
+_OBJECT = re.compile(r'\{(?=\s*")')
 SCHEMA = json.dumps(
     {
         "type": "object",
@@ -108,20 +111,21 @@ def _is_answer(value: object) -> bool:
 def _search(text: str) -> Mapping[str, Any] | None:
     """The last object in the text that is an answer: what comes before it is thinking aloud."""
     decoder = json.JSONDecoder()
-    found = None
-    at, patience = text.find("{"), _PATIENCE
-    while at >= 0 and patience > 0:
+    found, end, patience = None, 0, _PATIENCE
+    while patience > 0 and (begin := _OBJECT.search(text, end)):
+        at = begin.start()
+        if at > _STRIDE:
+            text, at = text[at:], 0
         try:
             value, end = decoder.raw_decode(text, at)
         except RecursionError:
             end, patience = at + 1, patience - _DEPTH
         except ValueError as error:
-            end, patience = at + 1, patience - _ATTEMPT - max(0, getattr(error, "pos", at) - at)
+            end, patience = at + 1, patience - getattr(error, "pos", len(text))
         else:
             patience -= end - at
             if _is_answer(value):
                 found = value
-        at = text.find("{", end)
     return found
 
 

@@ -135,11 +135,14 @@ def load(root: str, settings: Gates | None = None) -> Gates:
     for position, entry in enumerate(settings.entry_points):
         for kind, names in entry.gates.items():
             for number, name in enumerate(names):
-                if name not in gates[kind] and (known := modules[kind].built_in(name)):
-                    gates[kind][name] = known
-                if name not in gates[kind]:
+                if name in gates[kind]:
+                    continue
+                built_in = modules[kind].built_in()
+                if name in built_in:
+                    gates[kind][name] = built_in[name]
+                else:
                     at = ("entry_points", str(position), KINDS[kind], str(number))
-                    text = f"there is no {kind} {name!r}{suggestion(name, gates[kind])}"
+                    text = f"there is no {kind} {name!r}{suggestion(name, [*gates[kind], *built_in])}"
                     problems.append(Problem(MARKER, documents[0].line(*at), text))
     if settings.preference != PRESETS:
         problems += unknown_reviewers(settings, MARKER, "cli.default_preference", settings.preference)

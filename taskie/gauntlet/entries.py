@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from taskie.values import Value
 
@@ -91,6 +92,7 @@ def matches(pattern: str, path: str) -> bool:
     return _compiled(pattern).fullmatch(path) is not None
 
 
+@lru_cache(maxsize=1000)
 def _compiled(pattern: str) -> re.Pattern[str]:
     at, out = 0, []
     while at < len(pattern):

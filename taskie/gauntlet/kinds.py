@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         def gate(self, name: str, document: Document, root: str, settings: Gates, problems: list[Problem]) -> Gate:
             """The gate that a file describes; what is wrong with it is added to `problems`."""
 
-        def built_in(self, name: str) -> Gate | None:
-            """The gate that has this name where the project has no file for it."""
+        def built_in(self) -> Mapping[str, Gate]:
+            """The gates that need no file, unless the project has one of that name."""
 
     class Gate(Protocol):
         """One gate, as it is configured."""

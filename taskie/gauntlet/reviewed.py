@@ -34,9 +34,8 @@ class Kept:
     def __init__(self, root: str, env: Mapping[str, str], deadline: float, log_dir: str) -> None:
         self._folder = os.path.join(log_dir, FOLDER)
         self._index = os.path.join(self._folder, f"index.{os.getpid()}.{time.monotonic_ns():x}")
-        asking = Git(root, env, deadline)
-        code, objects, _ = asking.attempt(["rev-parse", "--git-path", "objects"])
-        place = os.path.join(root, os.fsdecode(objects.rstrip(b"\n"))) if code == 0 else ""
+        objects = _Keeping(root, env, deadline)("rev-parse", "--git-path", "objects")
+        place = os.path.join(root, os.fsdecode(objects.rstrip(b"\n")))
         own = {"GIT_OBJECT_DIRECTORY": self._folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES": place}
         self._git = _Keeping(root, {**env, **own}, deadline, self._index)
 

@@ -8,7 +8,6 @@ import re
 import time
 
 from taskie.gauntlet import answers
-from taskie.gauntlet.verdict import Unable
 from taskie.programs import find_program
 from taskie.project import cache
 from taskie.store import StoreError, read_object, replace
@@ -81,11 +80,9 @@ class CoolDowns:
 def in_turn(
     preference: Sequence[str], slot: int, gates: Gates, path: str, cooling: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """Those that are installed, beginning with this slot's; who cools down comes last. Unable if there is none."""
+    """Those that are installed, beginning with this slot's; who cools down comes last."""
     there = [name for name in preference if name in gates.commands or find_program(name, path)]
-    if not there:
-        raise Unable(f"no reviewer is installed: {', '.join(preference)} not found on PATH")
-    first = (slot - 1) % len(there)
+    first = (slot - 1) % max(1, len(there))
     return tuple(sorted(there[first:] + there[:first], key=lambda name: cooling.get(name, 0.0)))
 
 

@@ -22,7 +22,7 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from taskie.gauntlet.answers import Answer
@@ -72,26 +72,27 @@ class ReviewGate(Value):
 
     def begin(self, job: Job, run: RunContext) -> ReviewRun | GateResult:
         review = ReviewRun(job, self, run)
-        return review.decided() or review
+        decided = review.decided()
+        if decided is None and review.missing:
+            raise Unable(review.missing)
+        return decided or review
 
     def described(self, gates: Gates) -> str:
         return f"{self.num_reviews} x {', '.join(self.cli_preference or gates.preference)}"
 
 
-def built_in(name: str) -> ReviewGate | None:
-    """A review that needs no file of the project's."""
+def built_in() -> Mapping[str, ReviewGate]:
     from taskie.gauntlet.prompts import BUILT_IN
 
-    return ReviewGate(name, BUILT_IN[name]) if name in BUILT_IN else None
+    return {name: ReviewGate(name, prompt.strip()) for name, prompt in BUILT_IN.items()}
 
 
 def gate(name: str, document: Document, root: str, settings: Gates, problems: list[Problem]) -> ReviewGate:
     """A file without a prompt of its own says how a built-in review of its name is run."""
     fields = take(document, document.content, RULES, problems)
     prompt = document.body.strip()
-    if not prompt:
-        known = built_in(name)
-        prompt = known.prompt if known else ""
+    if not prompt and (known := built_in().get(name)):
+        prompt = known.prompt
     if not prompt:
         problems.append(Problem(document.name, None, "a review needs a prompt after its frontmatter"))
     problems += unknown_reviewers(settings, document.name, "cli_preference", fields.get("cli_preference", ()))
@@ -134,7 +135,7 @@ def earlier_of(job: Job, run: RunContext) -> Earlier:
 
 
 class ReviewRun:
-    """A review in one run. Unable if no reviewer is installed."""
+    """A review in one run. `missing`: why nobody can be asked."""
 
     def __init__(self, job: Job, review: ReviewGate, run: RunContext) -> None:
         self.job = job
@@ -143,7 +144,9 @@ class ReviewRun:
         preference = review.cli_preference or run.gates.preference
         self._rests = CoolDowns(run.env, run.root, run.gates)
         cooling = self._rests.of(preference)
-        self._asked, *self._left = in_turn(preference, job.slot, run.gates, run.env.get("PATH", ""), cooling)
+        there = in_turn(preference, job.slot, run.gates, run.env.get("PATH", ""), cooling)
+        self.missing = "" if there else f"no reviewer is installed: {', '.join(preference)} not found on PATH"
+        self._asked, *self._left = there or preference
         self._open: list[int] = []
         self._leave_out: list[str] = []
         self._failures: list[str] = []

@@ -160,14 +160,13 @@ class _Run:
         number = self.before.runs + 1
         self.head = [f"Run {number}, {self.began}, {self.seen.branch} {self.seen.commit or '(no commit yet)'}"]
         self.head += [f"{job.shown}: {job.gate.described(self.config)}" for job in wanted]
-        look: Callable[[], Snapshot] = lambda: self.seen  # noqa: E731
         for kind in KINDS:
             of_kind = [job for job in wanted if job.kind == kind]
             failed = [job.shown for job in wanted if self._status(job) == "failed"]
             context = RunContext(
                 self.request.root, self.request.env, self.log_dir, number, self.config, self.seen.tree, self.before,
                 lambda files: changes.patch(self.repository, found, files), found.base.since,
-                Coverage(self.repository, look, found.base.since, self.config, self.request.env),
+                Coverage(self.repository, self._look, found.base.since, self.config, self.request.env),
                 self.request.deadline,
             )  # fmt: skip
             if failed and not self.failed_fast:
@@ -175,11 +174,13 @@ class _Run:
                     self._done(job, GateResult(job.key, "not_run", f"not run, because {failed[0]} failed"))
             else:
                 self._run_programs(self._begun(of_kind, context))
-            if self.console:  # programs have run, and may have changed files
-                look = lambda: self.repository.seen(self.config.log_dir, self.config.rules)  # noqa: E731
         for job in wanted:
             if job.key not in self.results:
                 self._done(job, GateResult(job.key, "not_run", "not run, because a gate with fail_fast failed"))
+
+    def _look(self) -> Snapshot:
+        """The tree as it is now. Programs that have run may have changed files, so that it is looked at again."""
+        return self.repository.seen(self.config.log_dir, self.config.rules) if self.console else self.seen
 
     def _status(self, job: Job) -> str | None:
         return self.results[job.key].status if job.key in self.results else None
@@ -262,10 +263,10 @@ class _Run:
     def _done(self, job: Job, result: GateResult) -> None:
         self.results[job.key] = result.replace(about=result.about or self.about.get(job.key))
         self.failed_fast = self.failed_fast or (result.status == "failed" and job.gate.fail_fast)
-        self.warnings += result.warnings
         if result.reused:
             return
         console = self._open_console()
+        self.warnings += result.warnings
         for warning in result.warnings:
             console.say(warning)
         console.say(f"[{SIGNS[result.status]}] {job.shown}: {result.summary} ({result.seconds:.1f} s)")

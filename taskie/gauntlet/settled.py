@@ -83,6 +83,17 @@ def place(violation: Mapping[str, Any]) -> str:
     return f"{violation.get('file') or '(no file)'}{f':{line}' if line else ''}"
 
 
+def where_told(files: Sequence[str], *, moved: bool) -> str | None:
+    """Where all of it can be read: the one file, or the directory of several. After a pass they are moved."""
+    from taskie.gauntlet.record import PREVIOUS
+
+    if not files:
+        return None
+    folder, _, name = files[0].rpartition("/")
+    folder = f"{folder}/{PREVIOUS}" if moved else folder
+    return f"{folder}/{name}" if len(files) == 1 else folder
+
+
 def told(skipped: Sequence[Violation], file: str | None) -> str:
     """Each skipped issue with its reason, the heaviest first, in one sentence for a person."""
     rows = [

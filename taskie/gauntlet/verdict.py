@@ -172,11 +172,11 @@ def conclude(
     if all(result.reused for result in results):
         message += " before, and nothing that they cover has changed since, so nothing was run"
     if carried := [violation for result in results for violation in result.carried]:
-        from taskie.gauntlet.settled import told
+        from taskie.gauntlet.settled import told, where_told
 
         issues = "issue was" if len(carried) == 1 else "issues were"
-        logs = [result.log for result in results if result.carried and result.log]
-        message += f"; {len(carried)} {issues} skipped with a reason: {told(carried, logs[0] if logs else None)}"
+        file = where_told([result.log for result in results if result.carried and result.log], moved=not still_open)
+        message += f"; {len(carried)} {issues} skipped with a reason: {told(carried, file)}"
         return Verdict("passed_with_warnings", message, still_open)
     return Verdict("passed", message, still_open)
 
@@ -235,7 +235,7 @@ def _described(gate: GateResult, lines: int) -> str:
         rows += ["Failing tests:", *(f"    {test}" for test in gate.tests[-20:])]
     elif gate.tail:
         rows.append("Violations:" if gate.violations else "Its last lines:")
-        rows += [f"    {line}" for line in gate.tail[-lines:]]
+        rows += [f"    {line}" for line in (gate.tail[:lines] if gate.violations else gate.tail[-lines:])]
     if gate.advice:
         rows.append(f"How to fix it: {gate.advice.strip()}")
     if gate.log:

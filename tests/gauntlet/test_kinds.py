@@ -47,7 +47,7 @@ class ProbeRun:
 module = types.ModuleType("taskie.gauntlet.probes")
 module.SUFFIXES, module.FRONTMATTER = (".yml",), False
 module.gate = lambda name, document, root, settings, problems: ProbeGate(name, document.content["words"])
-module.built_in = lambda name: None
+module.built_in = dict
 sys.modules["taskie.gauntlet.probes"] = module
 
 from taskie import cli

@@ -64,9 +64,7 @@ def parts(gauntlet: Gauntlet, fake_claude: FakeCli, tmp_path: Path) -> Gauntlet:
     """A check and a review of `src`, which have passed on one changed file. The check leaves a line for each run."""
     gauntlet.check("lint", f"echo run >> {tmp_path}/checks")
     gauntlet.review("quality", cli_preference=["claude"])
-    gauntlet.configure(
-        entry_points=[{"path": "src", "exclude": ["notes"], "checks": ["lint"], "reviews": ["quality"]}]
-    )
+    gauntlet.configure(entry_points=[{"path": "src", "exclude": ["notes"], "checks": ["lint"], "reviews": ["quality"]}])
     gauntlet.write("src/old.py", "1\n")
     gauntlet.write("README", "1\n")
     gauntlet.settle()
@@ -145,7 +143,7 @@ class TestOnlyWhatAnEntryCoversWakesIt:
     def test_below_the_repositorys_root(self, gauntlet: Gauntlet, fake_claude: FakeCli) -> None:
         sub = gauntlet.path / "sub"
         (gauntlet.path / ".gauntlet").rename(gauntlet.path / "unused")
-        gauntlet.write("sub/.gauntlet/config.yml", 'entry_points: [{path: src, reviews: [quality]}]')
+        gauntlet.write("sub/.gauntlet/config.yml", "entry_points: [{path: src, reviews: [quality]}]")
         gauntlet.write("sub/.gauntlet/reviews/quality.md", "Look.\n")
         gauntlet.settle()
         gauntlet.write("sub/src/code.py", "x = 1\n")
