@@ -10,7 +10,7 @@ from taskie.gauntlet.settled import PRIORITIES, by_weight, identity
 from taskie.gauntlet.verdict import Unable
 from taskie.protocol import parse_json
 from taskie.store import StoreError, read_object
-from taskie.tree import digest as digest_of
+from taskie.store import digest as digest_of
 from taskie.values import Value
 
 TYPE_CHECKING = False

@@ -12,8 +12,7 @@ from taskie.gauntlet.verdict import GateResult, Problem, Unable
 from taskie.programs import Command
 from taskie.project import is_inside
 from taskie.protocol import shown
-from taskie.store import remove
-from taskie.tree import digest
+from taskie.store import digest, remove
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -115,13 +114,14 @@ class CheckRun:
         os.close(self._fd)
         code = outcome.exit_code
         status: GateStatus = "failed"
+        unrunnable = False
         summary = outcome.problem or f"exit code {code}"
         if outcome.cause == "deadline" and outcome.seconds:
             status, summary = "unable", f"{summary}, which is all the time that the hook has"
         elif outcome.cause in ("start", "deadline"):
             status = "unable"
         elif code in NOT_RUNNABLE:
-            status = "unable"
+            status, unrunnable = "unable", True
             summary = f"its program {NOT_RUNNABLE[code]}: {shown(' '.join(tail[-1:]), 200)}"
         elif code == 0:
             status = summary = "passed"
@@ -136,4 +136,5 @@ class CheckRun:
             tests=(*tests[:MAX_TESTS], f"… and {len(tests) - MAX_TESTS} more") if len(tests) > MAX_TESTS else tests,
             advice=self._check.fix_instructions,
             seconds=outcome.seconds,
+            unrunnable=unrunnable,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from taskie.gauntlet.entries import jobs
-from taskie.tree import digest
+from taskie.store import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from taskie.gauntlet.rules import GATE, name_rule, take, whole_rule
 from taskie.gauntlet.verdict import GateResult, Problem, Unable
 from taskie.programs import Command
 from taskie.protocol import shown
-from taskie.store import StoreError, read_beginning, replace
-from taskie.tree import digest
+from taskie.store import StoreError, digest, read_beginning, replace
 from taskie.values import Value
 
 TYPE_CHECKING = False
