@@ -55,7 +55,7 @@ SCHEMA = json.dumps(
 )
 
 
-class Answer(Value):
+class ReviewAnswer(Value):
     """Whether the reviewer passes it, and the violations, the heaviest first; `dropped` of them were too many."""
 
     passes: bool
@@ -63,7 +63,7 @@ class Answer(Value):
     dropped: int = 0
 
 
-def verdict(output: bytes, root: str) -> Answer:
+def verdict(output: bytes, root: str) -> ReviewAnswer:
     """Unable if there is no answer in what it printed."""
     if len(output) > MAX_ANSWER:
         raise Unable(f"its answer cannot be used: it is larger than {MAX_ANSWER >> 20} MB")
@@ -75,7 +75,7 @@ def verdict(output: bytes, root: str) -> Answer:
     if answer["status"] == "fail" and not found:
         found = [clean({"issue": "The reviewer failed it without naming a violation."})]
     kept = by_weight(found)[:MAX_VIOLATIONS]
-    return Answer(answer["status"] == "pass", tuple(kept), len(found) - len(kept))
+    return ReviewAnswer(answer["status"] == "pass", tuple(kept), len(found) - len(kept))
 
 
 def complaint(output: bytes) -> str:

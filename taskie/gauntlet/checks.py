@@ -52,8 +52,8 @@ class CheckGate(Value):
         return self.command
 
     def about(self, job: Job, run: RunContext) -> str:
-        """Itself and all that its entry covers. It may read more; but what is outside of the entry does not wake it."""
-        return digest(f"{self!r} {run.coverage.content(job)}".encode("utf-8", "surrogatepass"))
+        """The rules, and all that its entry covers. It may read more, but only what is covered wakes it."""
+        return digest(f"{sorted(run.rules.items())} {run.coverage.content(job)}".encode("utf-8", "surrogatepass"))
 
     def begin(self, job: Job, run: RunContext) -> CheckRun:
         return CheckRun(job, self, run)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
-from taskie.gauntlet import KINDS, MARKER, answers, changes, lock, record, rulebook
+from taskie.gauntlet import KINDS, MARKER, PREVIOUS, answers, changes, lock, record, rulebook
 from taskie.gauntlet.config import Gates, load
 from taskie.gauntlet.entries import Job, jobs
 from taskie.gauntlet.ledger import Ledger
@@ -132,7 +132,7 @@ def clean() -> int:
         record.start_over(_ledger(root))
     finally:
         lock.release(log_dir, held)
-    print(f"Moved {len(moved)} files to {os.path.join(log_dir, record.PREVIOUS)}." if moved else "Nothing to clean.")
+    print(f"Moved {len(moved)} files to {os.path.join(log_dir, PREVIOUS)}." if moved else "Nothing to clean.")
     return 0
 
 

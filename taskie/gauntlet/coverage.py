@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 
 
 class Coverage:
-    """The project at one moment. `look` takes the snapshot when it is needed first."""
+    """The project at one moment: that of a snapshot, or the one when it is asked first."""
 
     def __init__(
         self,
         repository: GatedRepository,
+        seen: Snapshot | None,
         look: Callable[[], Snapshot],
         since: str,
         config: Gates,
         env: Mapping[str, str],
     ) -> None:
+        self._seen = seen
         self._repository = repository
         self._look = look
         self._since = since
@@ -36,6 +38,10 @@ class Coverage:
         self._files: dict[str, str] | None = None
         self._covered: dict[str, tuple[str, ...]] | None = None
         self._base: dict[str, str] | None = None
+
+    def again(self) -> Coverage:
+        """Of another moment: files may have changed."""
+        return Coverage(self._repository, None, self._look, self._since, self._config, self._env)
 
     def content(self, job: Job) -> str:
         """Of every file that the job's entry covers, changed or not."""
@@ -52,7 +58,7 @@ class Coverage:
     def _present(self) -> dict[str, str]:
         """Mode and content of each of the project's files."""
         if self._files is None:
-            seen = self._look()
+            seen = self._seen or self._look()
             files = {}
             for record in self._repository("ls-files", "--stage", "-z").split(b"\0"):
                 head, _, name = record.partition(b"\t")

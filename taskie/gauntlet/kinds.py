@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 class RunContext(Value):
     """The run that a job is a part of. `patch` is the diff of some files from the revision `since`, for whoever needs
-    it."""
+    it; `rules` are digests of all that the verdicts depend on beside the tree."""
 
     root: str
     env: Mapping[str, str]
@@ -82,3 +82,4 @@ class RunContext(Value):
     since: str
     coverage: Coverage
     deadline: float
+    rules: Mapping[str, str]

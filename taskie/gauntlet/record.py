@@ -7,7 +7,7 @@ import os
 import re
 import time
 
-from taskie.gauntlet import KINDS
+from taskie.gauntlet import KINDS, PREVIOUS
 from taskie.gauntlet.verdict import FAILURES, PASSES, Unable
 from taskie.store import StoreError, read_object, replace
 from taskie.values import Value
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from taskie.gauntlet.entries import Job
     from taskie.gauntlet.ledger import Ledger
 
-PREVIOUS = "previous"
 STATE = ".execution_state"
 LOCK = ".gauntlet-run.lock"
 _OURS = re.compile(rf"(?:console|(?:{'|'.join(KINDS)})_.+)\.(\d{{1,9}})\.(?:log|json)", re.DOTALL)

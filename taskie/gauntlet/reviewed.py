@@ -75,7 +75,7 @@ class Since:
                 self._hunks[name[1]] = ranges
 
     def holds(self, file: str, line: int | None, window: int) -> bool:
-        """Whether a place is in what has changed; a file's name alone is one, and so is no file at all."""
+        """Whether a place is in what has changed. Without a line it is the whole file, without a file everything."""
         if not file:
             return True
         if file not in self._hunks:

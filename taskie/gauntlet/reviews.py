@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from taskie.gauntlet.answers import Answer
+    from taskie.gauntlet.answers import ReviewAnswer
     from taskie.gauntlet.config import Gates
     from taskie.gauntlet.documents import Document
     from taskie.gauntlet.entries import Job
@@ -207,7 +207,7 @@ class ReviewRun:
         self._rests.note(self._asked, 0)
         return self._judged(answer).replace(seconds=outcome.seconds)
 
-    def _answer(self, outcome: Outcome, output: bytes, lines: tuple[str, ...]) -> Answer:
+    def _answer(self, outcome: Outcome, output: bytes, lines: tuple[str, ...]) -> ReviewAnswer:
         if outcome.problem:
             raise Unable(f"{self._asked} {outcome.problem}")
         if outcome.exit_code:
@@ -233,7 +233,7 @@ class ReviewRun:
         self._warnings.append(f"{why}; {self._asked} was asked instead, and {failed} is asked last for {rest} min")
         return None
 
-    def _judged(self, answer: Answer) -> GateResult:
+    def _judged(self, answer: ReviewAnswer) -> GateResult:
         """What is settled does not count; nor, when a fix is verified, a new issue that is outside of the fix."""
         left = settled.unsettled(answer.violations, self._earlier.accepted, self._lines_of)
         if self._since is not None:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import os
 
-from taskie.gauntlet import KINDS, answers, changes, lock, record, reviewed, rulebook
+from taskie.gauntlet import KINDS, PREVIOUS, answers, changes, lock, record, reviewed, rulebook
 from taskie.gauntlet.config import load
 from taskie.gauntlet.coverage import Coverage
 from taskie.gauntlet.entries import jobs
 from taskie.gauntlet.kinds import RunContext
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.rulebook import Rulebook
+from taskie.gauntlet.running import RunningGates
 from taskie.gauntlet.verdict import (
-    SIGNS,
     SPOKEN,
     GateResult,
     Invalid,
@@ -28,28 +28,19 @@ from taskie.gauntlet.verdict import (
     spent_message,
     still_failed,
 )
-from taskie.logs import Console
 from taskie.programs import Programs
 from taskie.project import common_git_directory
-from taskie.protocol import shown
 from taskie.store import StoreError, timestamp
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import TypeVar
+    from collections.abc import Callable, Mapping, Sequence
 
     from taskie.gauntlet.config import Gates
     from taskie.gauntlet.entries import Job
-    from taskie.gauntlet.kinds import GateRun
     from taskie.gauntlet.verdict import GauntletStatus
-    from taskie.programs import StartedProgram
-
-    Tried = TypeVar("Tried")
     from taskie.tree import Snapshot
-
-MOST_AT_ONCE = 8
 
 
 class RunRequest(Value):
@@ -98,11 +89,7 @@ class _Run:
         self.log_dir = log_dir
         self.programs = programs
         self.warnings = [str(problem) for problem in config.problems]
-        self.results: dict[str, GateResult] = {}
-        self.failed_fast = False
-        self.console: Console | None = None
-        self.head: list[str] = []
-        self.about: dict[str, str] = {}
+        self.running: RunningGates | None = None
         self.repository = changes.GatedRepository(request.root, request.env, request.deadline)
         self.repository.located()
         common = common_git_directory(request.root) or ""
@@ -157,8 +144,8 @@ class _Run:
         wanted = [job for job in of_kinds if not request.names or job.gate.name in request.names]
         if not wanted and not self.gone:
             return self._nothing(bool(files))
-        self._run_gates(found, wanted)
-        return self._concluded(wanted, complete=len(wanted) == len(applicable))
+        self.running = self._run_gates(found, wanted)
+        return self._concluded(wanted, self.running, complete=len(wanted) == len(applicable))
 
     def _passed_elsewhere(self) -> bool:
         """Whether another worktree of this repository has these very files, under these very rules, on record."""
@@ -171,7 +158,7 @@ class _Run:
         before = self.before
         moved = record.archive(self.log_dir)
         if moved or before.status:
-            self.warnings.append(f"Auto-clean: {why}; the logs of the last runs are in {record.PREVIOUS}/")
+            self.warnings.append(f"Auto-clean: {why}; the logs of the last runs are in {PREVIOUS}/")
         # Another name for the same files clears no failure.
         kept = {key: before.gates[key] for key in before.open_gates} if before.tree == self.seen.tree else {}
         status = "failed" if kept else None
@@ -208,130 +195,20 @@ class _Run:
                 self.warnings.append(f"{error}, so this is not recorded")
         return self._end(status, message)
 
-    def _run_gates(self, found: changes.Changes, wanted: Sequence[Job]) -> None:
-        """Until there is a result for each of them, kind by kind: a kind has its turn when all gates of those before it
-        in `KINDS` have ended, and only if none has failed."""
-        number = self.before.runs + 1
-        self.head = [f"Run {number}, {self.began}, {self.seen.branch} {self.seen.commit or '(no commit yet)'}"]
-        self.head += [f"{job.shown}: {job.gate.described(self.config)}" for job in wanted]
-        for kind in KINDS:
-            of_kind = [job for job in wanted if job.kind == kind]
-            failed = [job.shown for job in wanted if self._status(job) == "failed"]
-            context = RunContext(
-                self.request.root, self.request.env, self.log_dir, number, self.config, self.seen.tree, self.before,
-                lambda files: changes.patch(self.repository, found, files), found.base.since,
-                Coverage(self.repository, self._present, found.base.since, self.config, self.request.env),
-                self.request.deadline,
-            )  # fmt: skip
-            if failed and not self.failed_fast:
-                for job in of_kind:
-                    self._done(job, GateResult(job.key, "not_run", f"not run, because {failed[0]} failed"))
-            else:
-                self._run_programs(self._begun(of_kind, context))
-        for job in wanted:
-            if job.key not in self.results:
-                self._done(job, GateResult(job.key, "not_run", "not run, because a gate with fail_fast failed"))
+    def _run_gates(self, found: changes.Changes, wanted: Sequence[Job]) -> RunningGates:
+        request, config, seen, since = self.request, self.config, self.seen, found.base.since
+        context = RunContext(
+            request.root, request.env, self.log_dir, self.before.runs + 1, config, seen.tree, self.before,
+            lambda files: changes.patch(self.repository, found, files), since,
+            Coverage(self.repository, seen, self._look, since, config, request.env), request.deadline, self.rules,
+        )  # fmt: skip
+        running = RunningGates(request, context, self.programs, self.warnings)
+        running.run(wanted, f"Run {context.number}, {self.began}, {seen.branch} {seen.commit or '(no commit yet)'}")
+        return running
 
-    def _present(self) -> Snapshot:
-        """The tree as the next gates find it: programs that have run may have changed files."""
-        return self._look() if self.console else self.seen
-
-    def _status(self, job: Job) -> str | None:
-        return self.results[job.key].status if job.key in self.results else None
-
-    def _begun(self, wanted: Sequence[Job], context: RunContext) -> list[GateRun]:
-        """Those that need a program. The others have their result: a pass that still holds is not asked for again."""
-        waiting: list[GateRun] = []
-        for job in wanted:
-            begun = self._tried(job, self._begin, job, context)
-            if isinstance(begun, GateResult):
-                self._done(job, begun)
-            else:
-                waiting.append(begun)
-        return waiting
-
-    def _begin(self, job: Job, context: RunContext) -> GateRun | GateResult:
-        last = self.before.gates.get(job.key, {})
-        self.about[job.key] = about = job.gate.about(job, context)
-        holds = last.get("tree") == context.tree or last.get("about") == about
-        if not self.request.reuse or last.get("status") != "passed" or not holds:
-            return job.gate.begin(job, context)
-        carried = tuple(self.before.carried.get(job.key, ()))
-        summary = "passed before, and nothing that it covers has changed since"
-        return GateResult(job.key, "passed", summary, carried=carried, reused=True)
-
-    def _tried(self, job: Job, step: Callable[..., Tried], *arguments: object) -> Tried | GateResult:
-        """What goes wrong with a gate is its own matter: the others' results are kept."""
-        try:
-            return step(*arguments)
-        except (Unable, StoreError) as error:
-            return GateResult(job.key, "unable", str(error))
-        except Exception as error:
-            import traceback
-
-            trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-            summary = f"an error of Taskie's own ({type(error).__name__}: {shown(str(error))})"
-            return GateResult(job.key, "unable", summary, notes=tuple(trace.splitlines()))
-
-    def _run_programs(self, waiting: list[GateRun]) -> None:
-        """Those that may run side by side, and beside them the others one after another. After a failure of a gate
-        with `fail_fast` none is started any more."""
-        at_once = min(MOST_AT_ONCE, max(2, os.cpu_count() or 2)) if self.config.allow_parallel else 1
-        running: dict[StartedProgram, GateRun] = {}
-        while running or (waiting and not self.failed_fast):
-            for work in [] if self.failed_fast else list(waiting):
-                if _has_room(work, running.values(), at_once):
-                    waiting.remove(work)
-                    self._open_console()
-                    begun = self._tried(work.job, work.command)
-                    if isinstance(begun, GateResult):
-                        self._done(work.job, begun)
-                    else:
-                        running[self.programs.start(begun, self.request.deadline)] = work
-            if self.request.tick:
-                self.request.tick([work.job.shown for work in running.values()])
-            if running:
-                self.programs.wait()
-            for program, work in list(running.items()):
-                outcome = program.outcome()
-                if outcome is None:
-                    continue
-                del running[program]
-                self.programs.finish(program)
-                result = self._tried(work.job, work.result, outcome)
-                if result is None:
-                    waiting.insert(0, work)
-                else:
-                    self._done(work.job, result)
-
-    def _open_console(self) -> Console:
-        """Only a run that asks something has a log, and so a number."""
-        if self.console is None:
-            path = os.path.join(self.log_dir, f"console.{self.before.runs + 1}.log")
-            self.console = Console(path, self.request.echo)
-            self.console.note(*self.head)
-            for warning in self.warnings:
-                self.console.say(warning)
-        return self.console
-
-    def _done(self, job: Job, result: GateResult) -> None:
-        self.results[job.key] = result.replace(about=result.about or self.about.get(job.key))
-        self.failed_fast = self.failed_fast or (result.status == "failed" and job.gate.fail_fast)
-        if result.reused:
-            return
-        console = self._open_console()
-        self.warnings += result.warnings
-        for warning in result.warnings:
-            console.say(warning)
-        console.say(f"[{SIGNS[result.status]}] {job.shown}: {result.summary} ({result.seconds:.1f} s)")
-        if result.status in ("failed", "unable"):
-            details = [*result.tests, *result.tail, *([result.log] if result.log else [])]
-            console.note(*(f"    {line}" for line in details))
-        console.note(*(f"    {line}" for line in result.notes))
-
-    def _concluded(self, wanted: Sequence[Job], complete: bool) -> RunResult:
+    def _concluded(self, wanted: Sequence[Job], running: RunningGates, complete: bool) -> RunResult:
         request, before = self.request, self.before
-        results = [still_failed(self.results[job.key], before) for job in wanted]
+        results = [still_failed(running.results[job.key], before) for job in wanted]
         results += [GateResult(key, "failed", "It failed before, and the rules no longer run it") for key in self.gone]
         names = {job.key: job.shown for job in wanted}
         tree = self.seen.tree
@@ -359,7 +236,8 @@ class _Run:
         result = self._end(verdict.status, verdict.message, tuple(results))
         if verdict.status == "failed":
             after = after.replace(reason=reason(result), log=result.console_log_path)
-        if (ran or not self.console or self.gone) and not record.save(self.log_dir, self.ledger, after, self.warnings):
+        matters = ran or not running.console or self.gone
+        if matters and not record.save(self.log_dir, self.ledger, after, self.warnings):
             result = result.replace(warnings=tuple(self.warnings))
             if request.active:  # a block that nobody remembers could be repeated for ever
                 return result.replace(
@@ -372,21 +250,15 @@ class _Run:
             except Unable as error:
                 return result.replace(warnings=(*result.warnings, str(error)))
             if result.console_log_path:
-                path = os.path.join(self.log_dir, record.PREVIOUS, os.path.basename(result.console_log_path))
+                path = os.path.join(self.log_dir, PREVIOUS, os.path.basename(result.console_log_path))
                 result = result.replace(console_log_path=path)
         return result
 
     def _end(self, status: GauntletStatus, message: str, results: tuple[GateResult, ...] = ()) -> RunResult:
-        if self.console:
-            self.console.say(f"Status: {SPOKEN[status]}")
-            self.console.note(message)
-            self.console.close()
-        path = self.console.path if self.console else None
+        console = self.running.console if self.running else None
+        if console:
+            console.say(f"Status: {SPOKEN[status]}")
+            console.note(message)
+            console.close()
+        path = console.path if console else None
         return RunResult(status, message, path, None, results, tuple(self.warnings), rules=tuple(self.changed_rules))
-
-
-def _has_room(work: GateRun, running: Iterable[GateRun], at_once: int) -> bool:
-    """Up to `at_once` of the parallel gates run together, and beside them one of the others."""
-    together = work.job.gate.parallel and at_once > 1
-    beside = [each for each in running if (each.job.gate.parallel and at_once > 1) == together]
-    return len(beside) < (at_once if together else 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from taskie.gauntlet import PREVIOUS
 from taskie.protocol import shown
 
 TYPE_CHECKING = False
@@ -85,8 +86,6 @@ def place(violation: Mapping[str, Any]) -> str:
 
 def where_told(files: Sequence[str], *, moved: bool) -> str | None:
     """Where all of it can be read: the one file, or the directory of several. After a pass they are moved."""
-    from taskie.gauntlet.record import PREVIOUS
-
     if not files:
         return None
     folder, _, name = files[0].rpartition("/")

@@ -230,11 +230,11 @@ def recorded(
     for result in results:
         if result.status not in ("passed", "failed"):
             continue
-        gates[result.key] = {"status": result.status, "tree": tree}
-        memory = {"about": result.about, "reviewed": result.reviewed}
-        gates[result.key].update({name: value for name, value in memory.items() if value})
-        if result.violations:
-            gates[result.key]["violations"] = list(result.violations)
+        memory = {"about": result.about, "reviewed": result.reviewed, "violations": list(result.violations)}
+        if result.status == "failed" and not result.violations:  # nobody could be asked: what was found is still open
+            memory = {name: before.gates.get(result.key, {}).get(name) for name in memory}
+        kept = {name: value for name, value in memory.items() if value}
+        gates[result.key] = {"status": result.status, "tree": tree, **kept}
         carried.pop(result.key, None)
         if result.carried:
             carried[result.key] = list(result.carried)

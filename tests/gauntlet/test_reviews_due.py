@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import FakeCli, assert_approved, assert_blocked
+from taskie.gauntlet.checks import CheckRun
+from taskie.gauntlet.verdict import GateResult
+from taskie.programs import Outcome
 
 from .gates import Gauntlet
 from .reviewing import FAIL, PASS, client
@@ -127,9 +130,16 @@ class TestOnlyWhatAnEntryCoversWakesIt:
         assert self.runs(tmp_path, fake_claude) == (2, 1)
 
     def test_another_prompt(self, parts: Gauntlet, fake_claude: FakeCli, tmp_path: Path) -> None:
+        """Under other rules every check is run, for what they may have let out."""
         parts.write(".gauntlet/reviews/quality.md", "Look for races.\n")
         assert status(parts) == "passed"
-        assert self.runs(tmp_path, fake_claude) == (1, 2)
+        assert self.runs(tmp_path, fake_claude) == (2, 2)
+
+    def test_git_overlooks_more(self, parts: Gauntlet, fake_claude: FakeCli, tmp_path: Path) -> None:
+        parts.write(".git/info/exclude", "bad.py\n")
+        parts.write("src/bad.py", "1\n")
+        assert status(parts) == "passed"
+        assert self.runs(tmp_path, fake_claude) == (2, 1)
 
     def test_another_command(self, parts: Gauntlet, fake_claude: FakeCli, tmp_path: Path) -> None:
         parts.check("lint", f"echo more >> {tmp_path}/checks")
@@ -201,3 +211,20 @@ def test_an_error_is_one_gates_matter(reviewed: Gauntlet, fake_claude: FakeCli) 
     reviewed.write("code.py", "print(2)\n")
     assert_approved(reviewed.stop())
     assert reviewed.files() == [".execution_state", "previous"]
+
+
+def test_an_exception_is_one_gates_matter(failing: Gauntlet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake of ours in one gate: the other's failure blocks, and the log says where the mistake is."""
+    failing.check("broken", "true")
+    result = CheckRun.result
+
+    def raises(self: CheckRun, outcome: Outcome) -> GateResult:
+        if self.job.gate.name == "broken":
+            raise ZeroDivisionError("it was 0")
+        return result(self, outcome)
+
+    monkeypatch.setattr(CheckRun, "result", raises)
+    told = failing.stop()
+    assert_blocked(told, "1 of 2 gates failed: check lint")
+    assert_blocked(told, r"Not proven: an error of Taskie's own \(ZeroDivisionError: it was 0\)")
+    assert "in raises" in (failing.logs / "console.1.log").read_text()

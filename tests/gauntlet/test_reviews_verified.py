@@ -183,3 +183,15 @@ def test_no_reviewer_is_left(found: Gauntlet, fake_claude: FakeCli) -> None:
     """What was found is open, whoever could be asked."""
     fake_claude.remove()
     assert_blocked(found.stop(), "ten is wrong")
+
+
+def test_the_reviewer_fails_when_it_should_verify(found: Gauntlet, fake_claude: FakeCli) -> None:
+    """What it had found is still open, and is verified as soon as it can be asked again."""
+    fake_claude.outputs(client(PASS), "", client(PASS))
+    found.write("code.py", text(line_10="value_10 = ten()"))
+    assert_blocked(found.stop(), "cannot be run now: claude: its answer cannot be used")
+    found.violations().unlink()
+    found.write("code.py", text(line_10="value_10 = ten(10)"))
+    assert found.stop().json["status"] == "passed"
+    assert "ten is wrong" in fake_claude.calls[2].stdin
+    assert "-value_10 = 10\n+value_10 = ten(10)\n" in fake_claude.calls[2].stdin
