@@ -38,7 +38,7 @@ def seconds_left(gauntlet: Gauntlet) -> dict[str, float]:
     return {name: until - time.time() for name, until in found.items()}
 
 
-class TestTheNextOneIsAsked:
+class TestG21TheNextOneIsAsked:
     @pytest.mark.parametrize("shape", [*USELESS, "limited"])
     def test_instead_of_an_answer(self, both: Gauntlet, fake_claude: FakeCli, fake_codex: FakeCli, shape: str) -> None:
         fake_claude.outputs(LIMITED if shape == "limited" else USELESS[shape])
@@ -92,7 +92,7 @@ class TestTheNextOneIsAsked:
         assert (len(fake_claude.calls), len(fake_codex.calls)) == (2, 1)
 
 
-class TestACoolDown:
+class TestG21ACoolDown:
     @pytest.mark.parametrize(
         ("said", "seconds"),
         [

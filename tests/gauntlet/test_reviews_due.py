@@ -20,7 +20,7 @@ def status(gauntlet: Gauntlet) -> str:
     return str(gauntlet.stop().json["status"])
 
 
-class TestChecksComeFirst:
+class TestG20ChecksComeFirst:
     def test_a_review_begins_when_every_check_has_ended(self, gauntlet: Gauntlet, tmp_path: Path) -> None:
         order = tmp_path / "order"
         gauntlet.configure(cli={"commands": {"mine": f"echo review >> {order}; echo '{json.dumps(PASS)}'"}})
@@ -77,7 +77,7 @@ def parts(gauntlet: Gauntlet, fake_claude: FakeCli, tmp_path: Path) -> Gauntlet:
     return gauntlet
 
 
-class TestOnlyWhatAnEntryCoversWakesIt:
+class TestG20OnlyWhatAnEntryCoversWakesIt:
     def runs(self, tmp_path: Path, fake_claude: FakeCli) -> tuple[int, int]:
         return len((tmp_path / "checks").read_text().split()), len(fake_claude.calls)
 

@@ -36,7 +36,7 @@ def skip(gauntlet: Gauntlet, result: object = "used by a plugin") -> Any:
     return gauntlet.stop()
 
 
-class TestTheReviewer:
+class TestG23TheReviewer:
     def test_is_shown_what_is_settled(self, long: Gauntlet, fake_claude: FakeCli) -> None:
         fake_claude.outputs(fails(issue(20)), client(PASS))
         long.stop()
@@ -106,7 +106,7 @@ class TestTheReviewer:
         assert long.stop().json["status"] == "passed_with_warnings"
 
 
-class TestThePerson:
+class TestG23ThePerson:
     def test_is_told_each_with_its_reason(self, long: Gauntlet, fake_claude: FakeCli) -> None:
         fake_claude.outputs(fails(issue(7), issue(20, "the key is logged", "critical")))
         long.stop()

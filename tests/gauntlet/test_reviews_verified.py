@@ -49,7 +49,7 @@ def again(gauntlet: Gauntlet, fake_claude: FakeCli, *violations: Any) -> Any:
     return gauntlet.stop()
 
 
-class TestTheQuestion:
+class TestG22TheQuestion:
     def test_what_has_changed_since(self, found: Gauntlet, fake_claude: FakeCli) -> None:
         assert again(found, fake_claude).json["status"] == "passed"
         first, second = (call.stdin for call in fake_claude.calls)
@@ -114,7 +114,7 @@ class TestTheQuestion:
         assert "value_50" not in fake_claude.calls[-1].stdin
 
 
-class TestTheAnswer:
+class TestG22TheAnswer:
     def test_still_there(self, found: Gauntlet, fake_claude: FakeCli) -> None:
         assert_blocked(again(found, fake_claude, issue(10, "ten is wrong")), "ten is wrong")
 
