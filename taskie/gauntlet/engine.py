@@ -138,9 +138,9 @@ def stop(turn: Turn, context: Context) -> RunResult:
     warnings: list[str] = []
     place = _Place(root, env, until)
     sealed = record.sealed(place.ledger, warnings)
-    from_base = "base" in (context.config.gauntlet_rules_from, sealed.rules_from)
+    setting = context.config.gauntlet_rules_from
     try:
-        with rulebook.OpenRules(root, place.repository if from_base else None) as book:
+        with rulebook.OpenRules(root, env, until, setting, sealed.rules_from) as book:
             answer = _under(book, turn, context, place, sealed, until)
     except (Invalid, Unable) as error:
         answer = _without_rules(not_run(error), turn, context, place, sealed)
@@ -240,6 +240,9 @@ def looked(turn: Turn, look: Look, insist: int, max_retries: int) -> RunResult |
     violation, is worth a run, but no more repetitions.
     """
     before = look.before
+    if before.lost and turn.active and not 0 < before.runs <= max_retries:
+        message = "The record of the last verdict is gone or not to be believed, so no gate was run (no endless loop)"
+        return RunResult("stop_hook_active", message)
     if look.seen is None or before.is_orphaned:
         return None
     if before.is_spent(max_retries) and (turn.active or look.same_tree):

@@ -135,12 +135,12 @@ def beside(known: Record, directory: str, is_kept: bool, warnings: list[str]) ->
         copy = {}
     if known.is_new:
         seeds = {name: copy[name] for name in _SEEDS if isinstance(copy.get(name), str)}
-        lost = is_kept and "rules" in copy
-        if lost:
+        if is_kept and "rules" in copy:
             warnings.append(
                 "The record of the last verdict is gone from the git directory. Every gate has to pass again"
             )
-        return known.replace(runs=runs, lost=lost, is_new=not copy and not runs, **seeds)
+            return known.replace(runs=runs, lost=True, is_new=False)
+        return known.replace(runs=runs, is_new=not copy and not runs, **seeds)
     if known.failed and copy.get("status") in PASSES:
         warnings.append(
             f"{STATE} says that the gates have passed. The record in the git directory counts: they have not"
@@ -193,7 +193,8 @@ def start_over(ledger: Ledger | None) -> None:
     before = sealed(ledger, [])
     if ledger is not None and not before.is_new:
         gates = {key: {**before.gates[key], "failures": 0} for key in before.open_gates}
-        write(ledger, Record(branch=before.branch, rules=before.rules, rules_from=before.rules_from, gates=gates))
+        kept = ("branch", "tree", "rules", "rules_from", "insisted")
+        write(ledger, Record(gates=gates, **{name: getattr(before, name) for name in kept}))
 
 
 def archive(path: str, *, with_state: bool = False) -> list[str]:

@@ -100,6 +100,7 @@ class _Run:
         if book.commit:
             self.warnings.append(f"The rules are those of commit {book.commit[:12]}, where this branch left its base")
         self.changed_rules = rulebook.changed(self.before.rules, self.rules)
+        self.warnings += rulebook.about_overlooked(self.rules) if not self.before.rules else []
         self.seen = request.seen or self._look()
         self.began = timestamp()
 
