@@ -163,7 +163,7 @@ def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     log_dir = os.path.join(root, config.log_dir)
     repository = changes.GatedRepository(root, os.environ, time.monotonic() + 60)
     before = record.load(log_dir, _ledger(root), [])
-    seen = repository.seen(config.log_dir, rulebook.digests(root), before)
+    seen = repository.seen(config.log_dir, rulebook.summary(rulebook.digests(root)), before)
     base = changes.find_base(repository, seen, config.base_branch, before)
     found = changes.find(repository, seen, base)
     return found, jobs(config, found.files, before.open_gates, os.environ)
