@@ -16,6 +16,7 @@ from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.rulebook import Rulebook
 from taskie.gauntlet.running import RunningGates
 from taskie.gauntlet.verdict import (
+    FAILURES,
     SPOKEN,
     GateResult,
     Invalid,
@@ -240,7 +241,7 @@ class _Run:
         result = self._end(verdict.status, verdict.message, tuple(results))
         if verdict.status == "failed":
             after = after.replace(reason=reason(result), log=result.console_log_path)
-        matters = ran or not running.console or self.gone
+        matters = ran or not running.console or verdict.status in FAILURES  # else nobody could be asked
         if matters and not record.save(self.log_dir, self.ledger, after, self.warnings):
             result = result.replace(warnings=tuple(self.warnings))
             if request.active:  # a block that nobody remembers could be repeated for ever

@@ -129,6 +129,22 @@ class TestG20OnlyWhatAnEntryCoversWakesIt:
         assert status(parts) == "passed"
         assert self.runs(tmp_path, fake_claude) == (2, 1)
 
+    def test_the_other_side_of_the_diff(self, parts: Gauntlet, fake_claude: FakeCli, tmp_path: Path) -> None:
+        """The file is as it was, but what it differs from is another: another diff, and the same files to check."""
+        parts.write("src/old.py", "2\n")
+        parts.commit()
+        assert status(parts) == "passed"
+        before = self.runs(tmp_path, fake_claude)
+        parts.project.git("checkout", "-q", "main")
+        parts.write("src/old.py", "3\n")
+        parts.commit()
+        parts.project.git("checkout", "-q", "work")
+        parts.project.git("merge", "-q", "--no-edit", "-X", "ours", "main")
+        assert (parts.path / "src/old.py").read_text() == "2\n"
+        parts.write("README", "2\n")
+        assert status(parts) == "passed"
+        assert self.runs(tmp_path, fake_claude) == (before[0], before[1] + 1)
+
     def test_another_prompt(self, parts: Gauntlet, fake_claude: FakeCli, tmp_path: Path) -> None:
         """Under other rules every check is run, for what they may have let out."""
         parts.write(".gauntlet/reviews/quality.md", "Look for races.\n")

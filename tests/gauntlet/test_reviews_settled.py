@@ -115,6 +115,15 @@ class TestG23ThePerson:
         second = "[medium] code.py:7: x is not used (skipped: used by a plugin)"
         assert f"2 issues were skipped with a reason: {first}; {second}. Status: Passed with warnings" in message
 
+    def test_is_told_the_heaviest_first_whenever_it_was_skipped(self, long: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(fails(issue(7)), fails(issue(20, "the key is logged", "critical")))
+        long.stop()
+        skip(long)
+        long.write("code.py", CODE + "more = 1\n")
+        long.stop()
+        message = skip(long).json["systemMessage"]
+        assert 0 < message.index("the key is logged") < message.index("x is not used")
+
     def test_is_told_of_the_rest_where_it_is(self, long: Gauntlet, fake_claude: FakeCli) -> None:
         fake_claude.outputs(fails(*(issue(number, f"issue {number}") for number in range(1, 21))))
         long.stop()

@@ -188,6 +188,7 @@ def test_no_reviewer_is_left(found: Gauntlet, fake_claude: FakeCli) -> None:
 def test_the_reviewer_fails_when_it_should_verify(found: Gauntlet, fake_claude: FakeCli) -> None:
     """What it had found is still open, and is verified as soon as it can be asked again."""
     fake_claude.outputs(client(PASS), "", client(PASS))
+    found.check("lint", "true")
     found.write("code.py", text(line_10="value_10 = ten()"))
     assert_blocked(found.stop(), "cannot be run now: claude: its answer cannot be used")
     found.violations().unlink()
@@ -195,3 +196,13 @@ def test_the_reviewer_fails_when_it_should_verify(found: Gauntlet, fake_claude: 
     assert found.stop().json["status"] == "passed"
     assert "ten is wrong" in fake_claude.calls[2].stdin
     assert "-value_10 = 10\n+value_10 = ten(10)\n" in fake_claude.calls[2].stdin
+
+
+def test_a_reviewer_that_is_down_does_not_hold_the_agent_for_ever(found: Gauntlet, fake_claude: FakeCli) -> None:
+    """It blocks as often as any other failure, and the count is kept though nobody could be asked."""
+    fake_claude.outputs("")
+    told = []
+    for number in range(5):
+        found.write("code.py", text(line_10=f"value_10 = ten({number})"))
+        told.append(found.stop(active=True).json["status"])
+    assert told == ["failed", "failed", "retry_limit_exceeded", "retry_limit_exceeded", "retry_limit_exceeded"]
