@@ -161,7 +161,8 @@ def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     before = record.load(log_dir, [])
     base = changes.find_base(repository, seen, config.base_branch, before)
     found = changes.find(repository, seen, base)
-    return found, jobs(config, found.files, before.open_gates, os.environ)
+    wanted = jobs(config, found.files, before.open_gates, os.environ, lambda path: os.path.isfile(f"{root}/{path}"))
+    return found, wanted
 
 
 def show_applicable() -> int:

@@ -12,7 +12,7 @@ import time
 
 from taskie.gauntlet import config, record
 from taskie.gauntlet.lock import LOCKED, is_held
-from taskie.gauntlet.verdict import BLOCKING, SPOKEN, Invalid, RunResult, Unable, not_run, reason
+from taskie.gauntlet.verdict import BLOCKING, SPOKEN, Invalid, RunResult, Unable, not_run
 from taskie.guard import Turn
 from taskie.protocol import Decision, speakable
 
@@ -40,8 +40,13 @@ DISABLED = "The gauntlet's stop hook is switched off, so no gate was run"
 def decision(result: RunResult) -> Decision:
     """In the words that both clients accept."""
     message = f"Gauntlet: {spoken(result)}"
+    reason = None
+    if result.status in BLOCKING:
+        from taskie.gauntlet import telling
+
+        reason = telling.reason(result)
     return Decision(
-        reason=reason(result) if result.status in BLOCKING else None,
+        reason=reason,
         message=message,
         warnings=result.warnings,
         progress=result.progress,

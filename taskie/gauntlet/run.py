@@ -11,6 +11,7 @@ from taskie.gauntlet import KINDS, answers, changes, lock, record
 from taskie.gauntlet.config import load
 from taskie.gauntlet.entries import jobs
 from taskie.gauntlet.kinds import RunContext
+from taskie.gauntlet.telling import fixed_text
 from taskie.gauntlet.verdict import (
     SIGNS,
     SPOKEN,
@@ -114,7 +115,7 @@ class _Run:
         if orphaned:
             everything = base.replace(since=changes.empty_tree(self.repository))
             files = changes.find(self.repository, seen, everything).files
-        applicable = jobs(config, files, open_gates, request.env)
+        applicable = jobs(config, files, open_gates, request.env, self._is_file)
         gone = [key for key in open_gates if key not in {job.key for job in applicable}]
         self.warnings += [f"{key} had failed, and is no longer among the gates that run here" for key in gone]
         of_kinds = [job for job in applicable if job.kind in request.kinds]
@@ -124,6 +125,9 @@ class _Run:
         self._run_gates(found, wanted)
         still_open = [key for key in open_gates if key not in gone]
         return self._concluded(wanted, still_open, gone, complete=len(wanted) == len(applicable))
+
+    def _is_file(self, path: str) -> bool:
+        return os.path.isfile(os.path.join(self.request.root, path))
 
     def _auto_clean(self, why: str) -> None:
         before = self.before
@@ -217,6 +221,8 @@ class _Run:
     def _done(self, job: Job, result: GateResult) -> None:
         self.results[job.key] = result
         self.failed_fast = self.failed_fast or (result.status == "failed" and job.gate.fail_fast)
+        if fixed := fixed_text(result):
+            self.warnings.append(f"{job.shown}: {fixed}")
         if self.console:
             self.console.say(f"[{SIGNS[result.status]}] {job.shown}: {result.summary} ({result.seconds:.1f} s)")
             if result.status in ("failed", "unable"):
@@ -265,7 +271,10 @@ class _Run:
 
 
 def _has_room(work: GateRun, running: Iterable[GateRun], at_once: int) -> bool:
-    """Up to `at_once` of the parallel gates run together, and beside them one of the others."""
+    """Up to `at_once` of the parallel gates run together, and beside them one of the others; one that may change files
+    runs alone."""
+    if any(getattr(each.job.gate, "alone", False) for each in (work, *running)) and running:
+        return False
     together = work.job.gate.parallel and at_once > 1
     beside = [each for each in running if (each.job.gate.parallel and at_once > 1) == together]
     return len(beside) < (at_once if together else 1)

@@ -6,7 +6,6 @@ One set of names for the run, the hook and the record. Pure: reads and writes no
 from __future__ import annotations
 
 from taskie.errors import CommandError
-from taskie.protocol import shown
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -46,12 +45,10 @@ SPOKEN = {
 SIGNS = {"passed": "PASS", "failed": "FAIL", "unable": "ERROR", "not_run": "SKIP"}
 PASSES = ("passed", "passed_with_warnings")
 FAILURES = ("failed", "retry_limit_exceeded")
-MAX_GATES = 6
-MAX_REASON = 9000
 
 INSTRUCTIONS = """\
 You must fix this now. You cannot stop until it is resolved or one of the endings below is reached. When you stop, \
-the gates are run again by themselves to verify your fixes: do not start them yourself. Committing, or stopping \
+the gates are run again by themselves to verify your fixes. Committing, or stopping \
 again without a change, does not help.
 
 Trust level: medium. Fix what is wrong, and what you reasonably agree with. Skip a review's violation only if it is \
@@ -69,7 +66,11 @@ BLOCKING = ("failed",)  # the statuses with which the agent must go on; whoever 
 
 
 class GateResult(Value):
-    """What came of one gate in one run. `unable`: it could not be asked, so nothing is known."""
+    """What came of one gate in one run. `unable`: it could not be asked, so nothing is known.
+
+    `errors` are those in its output, as far as anybody will read them, `found` is how many there are. `files` are those
+    that its command named, `fixed` those that its own `fix` has changed.
+    """
 
     key: str
     status: GateStatus
@@ -82,6 +83,13 @@ class GateResult(Value):
     violations: tuple[dict[str, Any], ...] = ()
     carried: tuple[dict[str, Any], ...] = ()
     reused: bool = False
+    command: str | None = None
+    directory: str | None = None
+    errors: tuple[str, ...] = ()
+    found: int = 0
+    output: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
 
 
 class RunResult(Value):
@@ -179,6 +187,8 @@ def recorded(
         if result.status not in ("passed", "failed"):
             continue
         gates[result.key] = {"status": result.status, "tree": tree}
+        if result.files:
+            gates[result.key]["files"] = list(result.files)
         if result.violations:
             gates[result.key]["violations"] = list(result.violations)
         carried.pop(result.key, None)
@@ -191,38 +201,6 @@ def recorded(
     if complete and status in PASSES:
         passed_tree = tree
     return before.replace(status=status, gates=gates, carried=carried, passed_tree=passed_tree)
-
-
-def reason(result: RunResult) -> str:
-    """The block's reason. The path comes first: it is the one thing that must not be cut."""
-    failed = [gate for gate in result.gates if gate.status == "failed"]
-    parts = ["GAUNTLET FAILED: the quality gates did not pass.", result.message + "."]
-    if result.console_log_path:
-        parts.append(f"Everything the run printed can be read in {result.console_log_path}")
-    room = MAX_REASON - len(INSTRUCTIONS) - sum(map(len, parts))
-    for number, gate in enumerate(failed):
-        text = _described(gate, lines=16 if len(failed) < 3 else 6)
-        if number >= MAX_GATES or len(text) > room:
-            parts.append(f"… and {len(failed) - number} more in the log.")
-            break
-        parts.append(text)
-        room -= len(text)
-    parts += [f"Not proven: {shown(gate.summary, 300)}" for gate in result.gates if gate.status == "unable"][:3]
-    return "\n\n".join([*parts, INSTRUCTIONS])
-
-
-def _described(gate: GateResult, lines: int) -> str:
-    rows = [f"{gate.key}: {gate.summary}"]
-    if gate.tests:
-        rows += ["Failing tests:", *(f"    {test}" for test in gate.tests[-20:])]
-    elif gate.tail:
-        rows.append("Violations:" if gate.violations else "Its last lines:")
-        rows += [f"    {line}" for line in gate.tail[-lines:]]
-    if gate.advice:
-        rows.append(f"How to fix it: {gate.advice.strip()}")
-    if gate.log:
-        rows.append(f"{'Answer in' if gate.violations else 'All of it:'} {gate.log}")
-    return "\n".join(rows)
 
 
 def spent_message(open_gates: Sequence[str], max_retries: int) -> str:
