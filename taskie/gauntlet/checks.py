@@ -221,7 +221,8 @@ class CheckRun:
             why = f"{self._failed.summary}; after its fix it could not be run again: {result.summary}"
             result = self._failed.replace(summary=why, seconds=result.seconds)
         elif self._fixed:
-            result = result.replace(summary=f"{result.summary}, after its fix changed {len(self._fixed)} files")
+            files = f"{len(self._fixed)} file{'' if len(self._fixed) == 1 else 's'}"
+            result = result.replace(summary=f"{result.summary}, after its fix changed {files}")
         return result.replace(fixed=self._fixed)
 
     def _judged(self, outcome: Outcome) -> GateResult:

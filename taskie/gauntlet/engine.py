@@ -68,7 +68,7 @@ def render(decision: Decision) -> str:
     }
     if blocks:
         out["reason"] = out["stopReason"] = speakable(decision.reason or "")
-    if result.status not in SILENT:
+    if result.status not in SILENT or result.warnings:
         out["systemMessage"] = speakable("\n".join([f"Gauntlet: {spoken(result)}", *result.warnings]))
     return json.dumps(out)
 
