@@ -76,7 +76,7 @@ class ReviewGate(Value):
 def gate(name: str, document: Document, root: str, settings: Gates, problems: list[Problem]) -> ReviewGate:
     fields = take(document, document.content, RULES, problems)
     if not document.body.strip():
-        problems.append(Problem(document.name, None, "a review needs a prompt after its frontmatter"))
+        problems.append(Problem(document.name, document.line(), "a review needs a prompt"))
     problems += unknown_reviewers(settings, document.name, "cli_preference", fields.get("cli_preference", ()))
     return ReviewGate(name, document.body.strip(), **fields)
 
