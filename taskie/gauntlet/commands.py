@@ -29,7 +29,7 @@ def root_here(cwd: str | None = None) -> str:
     return found
 
 
-def _config(root: str) -> Gates:
+def config_of(root: str) -> Gates:
     try:
         return load(root).checked()
     except Invalid as error:
@@ -40,7 +40,7 @@ def _config(root: str) -> Gates:
 def run(timeout: float | None, kinds: tuple[str, ...] = tuple(KINDS), names: Sequence[str] = ()) -> int:
     """Run the gates of these kinds now, whatever has passed before; exit 1 unless they passed."""
     root = root_here()
-    config = _config(root)
+    config = config_of(root)
     known = {name for kind in kinds for name in config.gates[kind]}
     for name in names:
         if name not in known:
@@ -113,7 +113,7 @@ def _summary(result: RunResult) -> None:
 
 def clean() -> int:
     root = root_here()
-    log_dir = os.path.join(root, _config(root).log_dir)
+    log_dir = os.path.join(root, config_of(root).log_dir)
     if not os.path.isdir(log_dir):
         print("Nothing to clean.")
         return 0
@@ -142,7 +142,7 @@ def validate() -> int:
 
 
 def list_gates() -> int:
-    config = _config(root_here())
+    config = config_of(root_here())
     for entry in config.entry_points:
         print(entry.path + (f" (without {', '.join(entry.exclude)})" if entry.exclude else ""))
         for kind, names in entry.gates.items():
@@ -161,14 +161,14 @@ def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     before = record.load(log_dir, [])
     base = changes.find_base(repository, seen, config.base_branch, before)
     found = changes.find(repository, seen, base)
-    wanted = jobs(config, found.files, before.open_gates, os.environ, lambda path: os.path.isfile(f"{root}/{path}"))
+    wanted = jobs(config, found.files, before.unproven, os.environ, lambda path: os.path.isfile(f"{root}/{path}"))
     return found, wanted
 
 
 def show_applicable() -> int:
     """What a run would do now."""
     root = root_here()
-    config = _config(root)
+    config = config_of(root)
     found, wanted = _applicable(root, config)
     print(f"{len(found.files)} changed files since {found.base.name} ({found.base.since[:12]})")
     for job in wanted:
@@ -181,7 +181,7 @@ def show_applicable() -> int:
 def status(cwd: str, env: Mapping[str, str]) -> Status:
     """The last run, what is open, how many retries are left."""
     root = root_here(cwd)
-    config = _config(root)
+    config = config_of(root)
     log_dir = os.path.join(root, config.log_dir)
     warnings: list[str] = []
     before = record.load(log_dir, warnings)
@@ -198,6 +198,7 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
         "branch": before.branch,
         "commit": before.commit,
         "open": before.open_gates,
+        "skipped": before.skipped_gates,
         "unfinished": unfinished,
         "running": running,
         "runs_left": runs_left,
@@ -211,6 +212,7 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
     for key in before.open_gates:
         count = unanswered.get(key, 0)
         text.append(f"  failing: {key}" + (f" ({count} violations unanswered)" if count else ""))
+    text += [f"  failing, skipped by a person: {key}" for key in before.skipped_gates]
     text += ["  A run did not finish; it counts as failed."] * unfinished
     text += ["  A run is in progress."] * running
     text += [f"  Runs left before the retry limit: {runs_left}"] * before.failed

@@ -54,6 +54,16 @@ class Record(Value):
         return [key for key, gate in self.gates.items() if gate.get("status") == "failed"]
 
     @property
+    def skipped_gates(self) -> list[str]:
+        """Those that failed, and that a person has passed over."""
+        return [key for key, gate in self.gates.items() if gate.get("status") == "skipped"]
+
+    @property
+    def unproven(self) -> list[str]:
+        """Those that run whatever has changed, until they pass."""
+        return [*self.open_gates, *self.skipped_gates]
+
+    @property
     def failed(self) -> bool:
         return self.status in FAILURES or bool(self.open_gates)
 

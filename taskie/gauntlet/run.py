@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from taskie.gauntlet import KINDS, answers, changes, lock, record
+from taskie.gauntlet import KINDS, answers, changes, lock, record, skips
 from taskie.gauntlet.config import load
 from taskie.gauntlet.entries import jobs
 from taskie.gauntlet.kinds import RunContext
@@ -90,7 +90,8 @@ class _Run:
         self.console: Console | None = None
         self.repository = changes.GatedRepository(request.root, request.env, request.deadline)
         self.seen = request.seen or self.repository.seen(config.log_dir, config.rules)
-        self.before = record.load(log_dir, self.warnings)
+        self.skips = skips.in_force(skips.load(self.seen.common, self.warnings), self.seen)
+        self.before = skips.recorded(record.load(log_dir, self.warnings), self.skips)
         self.began = timestamp()
 
     def go(self) -> RunResult:
@@ -115,8 +116,8 @@ class _Run:
         if orphaned:
             everything = base.replace(since=changes.empty_tree(self.repository))
             files = changes.find(self.repository, seen, everything).files
-        applicable = jobs(config, files, open_gates, request.env, self._is_file)
-        gone = [key for key in open_gates if key not in {job.key for job in applicable}]
+        applicable = jobs(config, files, before.unproven, request.env, self._is_file)
+        gone = [key for key in before.unproven if key not in {job.key for job in applicable}]
         self.warnings += [f"{key} had failed, and is no longer among the gates that run here" for key in gone]
         of_kinds = [job for job in applicable if job.kind in request.kinds]
         wanted = [job for job in of_kinds if not request.names or job.gate.name in request.names]
@@ -219,7 +220,7 @@ class _Run:
                     self._done(work.job, result)
 
     def _done(self, job: Job, result: GateResult) -> None:
-        self.results[job.key] = result
+        self.results[job.key] = result = skips.applied(result, self.skips)
         self.failed_fast = self.failed_fast or (result.status == "failed" and job.gate.fail_fast)
         if fixed := fixed_text(result):
             self.warnings.append(f"{job.shown}: {fixed}")
@@ -234,6 +235,7 @@ class _Run:
     ) -> RunResult:
         results = [self.results[job.key] for job in wanted]
         names = {job.key: job.shown for job in wanted}
+        self._end_skips(results)
         verdict = conclude(results, names, open_before, self.before.runs + 1, self.config.max_retries)
         after = recorded(self.before, results, verdict, tree=self.seen.tree, complete=complete, gone=gone)
         ran = any(result.log and not result.reused for result in results)
@@ -261,13 +263,25 @@ class _Run:
                 result = result.replace(console_log_path=path)
         return result
 
+    def _end_skips(self, results: Sequence[GateResult]) -> None:
+        """Of what passes by itself."""
+        over = [result.key for result in results if result.status == "passed" and result.key in self.skips]
+        if over:
+            self.warnings += [f"{key} passes again, so it is no longer skipped" for key in over]
+            self.skips = {key: skip for key, skip in self.skips.items() if key not in over}
+            try:
+                skips.end(self.seen.common, self.seen, over)
+            except StoreError as error:
+                self.warnings.append(str(error))
+
     def _end(self, status: GauntletStatus, message: str, results: tuple[GateResult, ...] = ()) -> RunResult:
         if self.console:
             self.console.say(f"Status: {SPOKEN[status]}")
             self.console.note(message)
             self.console.close()
         path = self.console.path if self.console else None
-        return RunResult(status, message, path, None, results, tuple(self.warnings))
+        told = tuple(str(skip) for skip in self.skips.values())
+        return RunResult(status, message, path, None, results, (*self.warnings, *told))
 
 
 def _has_room(work: GateRun, running: Iterable[GateRun], at_once: int) -> bool:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         "interval_not_elapsed",
         "invalid_input",
     ]
-    GateStatus = Literal["passed", "failed", "unable", "not_run"]
+    GateStatus = Literal["passed", "failed", "unable", "not_run", "skipped"]
 
 SPOKEN = {
     "passed": "Passed",
@@ -42,7 +42,7 @@ SPOKEN = {
     "no_applicable_gates": "No applicable gates",
     "no_changes": "No changes",
 }
-SIGNS = {"passed": "PASS", "failed": "FAIL", "unable": "ERROR", "not_run": "SKIP"}
+SIGNS = {"passed": "PASS", "failed": "FAIL", "unable": "ERROR", "not_run": "SKIP", "skipped": "WARN"}
 PASSES = ("passed", "passed_with_warnings")
 FAILURES = ("failed", "retry_limit_exceeded")
 
@@ -148,7 +148,7 @@ def conclude(
     results: Sequence[GateResult], names: Mapping[str, str], open_before: Sequence[str], number: int, max_retries: int
 ) -> Verdict:
     """A failure is cleared only by a pass of the same gate; what could not be asked clears nothing."""
-    passed = {result.key for result in results if result.status == "passed"}
+    passed = {result.key for result in results if result.status in ("passed", "skipped")}
     failed = [result for result in results if result.status == "failed"]
     unable = [result for result in results if result.status == "unable"]
     still_open = tuple(dict.fromkeys([*(k for k in open_before if k not in passed), *(r.key for r in failed)]))
@@ -166,6 +166,13 @@ def conclude(
         message = f"{len(unable)} of {gates} could not be run, so nothing is proven: {why}"
         return Verdict("infrastructure_error", message, still_open)
     carried = sum(len(result.carried) for result in results)
+    skipped = [names.get(result.key, result.key) for result in results if result.status == "skipped"]
+    if skipped:
+        count = len(results) - len(skipped)
+        message = (
+            f"{count} gate{'' if count == 1 else 's'} passed; failed and skipped by a person: {', '.join(skipped)}"
+        )
+        return Verdict("passed_with_warnings", message, still_open)
     if carried:
         issues = "issue was" if carried == 1 else "issues were"
         message = f"{gates} passed; {carried} {issues} skipped with a reason"
@@ -180,11 +187,11 @@ def recorded(
     gates = {
         key: gate
         for key, gate in before.gates.items()
-        if key not in gone and (gate.get("status") == "failed" or gate.get("tree") == tree)
+        if key not in gone and (gate.get("status") in ("failed", "skipped") or gate.get("tree") == tree)
     }
     carried: dict[str, list[dict[str, Any]]] = {k: v for k, v in before.carried.items() if k not in gone}
     for result in results:
-        if result.status not in ("passed", "failed"):
+        if result.status not in ("passed", "failed", "skipped"):
             continue
         gates[result.key] = {"status": result.status, "tree": tree}
         if result.files:

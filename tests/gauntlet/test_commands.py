@@ -16,7 +16,7 @@ from taskie import cli
 
 from .gates import TASKIE, Gauntlet
 
-VERBS = ("stop-hook", "run", "check", "review", "clean", "init", "validate", "detect", "list", "status")
+VERBS = ("stop-hook", "run", "check", "review", "clean", "skip", "unskip", "init", "validate", "detect", "list", "status")
 
 
 @pytest.mark.parametrize("verb", VERBS)
