@@ -46,7 +46,7 @@ LONGEST_LINE = 100_000  # characters of paths in one command; the shell is given
 
 
 class CheckGate(Value):
-    """One check: a command of the project's own, run by the shell. `fix` may mend what it finds, before it fails."""
+    """One check: a command of the project's own, run by the shell. `fix` is tried before it fails."""
 
     name: str
     command: str

@@ -45,6 +45,10 @@ def run(timeout: float | None, kinds: tuple[str, ...] = tuple(KINDS), names: Seq
     for name in names:
         if name not in known:
             raise CommandError(f"no {' or '.join(kinds)} is called {name!r}; there are: {', '.join(sorted(known))}", 2)
+    used = {name for entry in config.entry_points for kind in kinds for name in entry.gates[kind]}
+    for name in names:
+        if name not in used:
+            raise CommandError(f"no entry point of {MARKER} uses {name!r}, so it is for no file", 2)
     deadline = time.monotonic() + (timeout if timeout is not None else 10 * 365 * 86400.0)
     progress = _Progress()
     try:

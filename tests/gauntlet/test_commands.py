@@ -16,7 +16,20 @@ from taskie import cli
 
 from .gates import TASKIE, Gauntlet
 
-VERBS = ("stop-hook", "run", "check", "review", "clean", "skip", "unskip", "init", "validate", "detect", "list", "status")
+VERBS = (
+    "stop-hook",
+    "run",
+    "check",
+    "review",
+    "clean",
+    "skip",
+    "unskip",
+    "init",
+    "validate",
+    "detect",
+    "list",
+    "status",
+)
 
 
 @pytest.mark.parametrize("verb", VERBS)
