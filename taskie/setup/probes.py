@@ -81,7 +81,7 @@ def look(cwd: str, env: Mapping[str, str], *, loaded: bool = False) -> Facts:
     """The facts of this machine and this project."""
     root = paths.root(cwd)
     configured = config.load(root, env)
-    hook = _hook(env)
+    hook = own_hook(env)
     return Facts(
         python=f"{platform.python_version()} ({sys.executable})",
         cwd=os.path.realpath(cwd),
@@ -140,7 +140,7 @@ def _plugin_timeout() -> object:
         return None
 
 
-def _hook(env: Mapping[str, str]) -> Hook:
+def own_hook(env: Mapping[str, str]) -> Hook:
     script = paths.script()
     problem = runnable(script)
     if problem:
