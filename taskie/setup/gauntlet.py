@@ -75,9 +75,8 @@ def _tried(candidate: Candidate, root: str) -> str | None:
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
         if outcome.problem:
-            print(
-                f"  left out: it {outcome.problem}; if it may, write .gauntlet/checks/{candidate.name}.yml with a timeout"
-            )
+            file = f".gauntlet/checks/{candidate.name}.yml"
+            print(f"  left out: it {outcome.problem}; if it may, write {file} with a timeout")
             return None
         if outcome.exit_code == 5 and candidate.name == "pytest":
             print("  left out: there are no tests")

@@ -17,7 +17,6 @@ from taskie.setup import gauntlet as init_command
 
 from .gates import Gauntlet
 
-
 BIN = Path(sys.executable).parent
 NO_TEST = 'echo "Error: no test specified" && exit 1'  # what `npm init` writes
 
@@ -118,9 +117,7 @@ class TestFound:
         assert in_process.run(["gauntlet", "validate"], env=bare.env, cwd=bare.path).stdout == "Valid.\n"
 
     def test_several_the_quick_ones_first(self, bare: Project) -> None:
-        write(
-            bare, **{"pyproject.toml": "[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n", "Makefile": "test:\n"}
-        )
+        write(bare, {"pyproject.toml": "[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n", "Makefile": "test:\n"})
         for tool in ("ruff", "mypy", "pytest", "make"):
             program(bare, tool)
         init(bare)
