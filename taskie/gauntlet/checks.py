@@ -229,19 +229,22 @@ class CheckRun:
         tail = logs.tail(self._fd)
         code = outcome.exit_code
         status: GateStatus = "failed"
+        unrunnable = False
         summary = outcome.problem or f"exit code {code}"
         if outcome.cause == "deadline" and outcome.seconds:
             status, summary = "unable", f"{summary}, which is all the time that the hook has"
         elif outcome.cause in ("start", "deadline"):
             status = "unable"
         elif code in NOT_RUNNABLE:
-            status = "unable"
+            status, unrunnable = "unable", True
             summary = f"its program {NOT_RUNNABLE[code]}: {shown(' '.join(tail[-1:]), 200)}"
         elif code == 0:
             status = summary = "passed"
         elif code is not None and code < 0:
             summary = f"was ended by signal {-code}"
-        result = GateResult(self.job.key, status, summary, log=self._log, tail=tail, seconds=self._seconds)
+        result = GateResult(
+            self.job.key, status, summary, self._log, tail, seconds=self._seconds, unrunnable=unrunnable
+        )
         return self._explained(result) if status == "failed" else result
 
     def _explained(self, result: GateResult) -> GateResult:

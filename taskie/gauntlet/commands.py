@@ -7,12 +7,14 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from taskie import config as settings
 from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
-from taskie.gauntlet import KINDS, MARKER, answers, changes, lock, record
+from taskie.gauntlet import KINDS, MARKER, answers, changes, lock, record, rulebook
 from taskie.gauntlet.config import Gates, load
 from taskie.gauntlet.entries import Job, jobs
+from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.run import RunRequest, execute_run
 from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult
 
@@ -40,31 +42,25 @@ def config_of(root: str) -> Gates:
 def run(timeout: float | None, kinds: tuple[str, ...] = tuple(KINDS), names: Sequence[str] = ()) -> int:
     """Run the gates of these kinds now, whatever has passed before; exit 1 unless they passed."""
     root = root_here()
-    config = config_of(root)
-    known = {name for kind in kinds for name in config.gates[kind]}
-    for name in names:
-        if name not in known:
-            raise CommandError(f"no {' or '.join(kinds)} is called {name!r}; there are: {', '.join(sorted(known))}", 2)
-    used = {name for entry in config.entry_points for kind in kinds for name in entry.gates[kind]}
-    for name in names:
-        if name not in used:
-            raise CommandError(f"no entry point of {MARKER} uses {name!r}, so it is for no file", 2)
+    env = dict(os.environ)
     deadline = time.monotonic() + (timeout if timeout is not None else 10 * 365 * 86400.0)
+    setting = settings.load(root, env).gauntlet_rules_from
     progress = _Progress()
-    try:
-        result = execute_run(
-            RunRequest(
-                root,
-                dict(os.environ),
-                deadline,
-                kinds,
-                tuple(names),
-                echo=progress.say,
-                tick=progress.tick if sys.stderr.isatty() else None,
-            )
-        )
-    finally:
-        progress.clear()
+    with rulebook.OpenRules(root, env, deadline, setting, record.sealed(ledger_of(root), []).rules_from) as book:
+        config = config_of(book.root)
+        known = {name for kind in kinds for name in config.gates[kind]}
+        for name in names:
+            if name not in known:
+                listed = ", ".join(sorted(known))
+                raise CommandError(f"no {' or '.join(kinds)} is called {name!r}; there are: {listed}", 2)
+            if not any(name in entry.gates[kind] for entry in config.entry_points for kind in kinds):
+                raise CommandError(f"no entry point of {MARKER} uses {name!r}, so it is for no file", 2)
+        tick = progress.tick if sys.stderr.isatty() else None
+        request = RunRequest(root, env, deadline, kinds, tuple(names), echo=progress.say, tick=tick, book=book)
+        try:
+            result = execute_run(request)
+        finally:
+            progress.clear()
     _summary(result)
     return 0 if result.status in SUCCESSES else 1
 
@@ -115,6 +111,12 @@ def _summary(result: RunResult) -> None:
         print(project.typeable("`taskie gauntlet clean` starts over."))
 
 
+def ledger_of(root: str) -> Ledger | None:
+    """None outside a repository."""
+    common = project.common_git_directory(root)
+    return Ledger(common, root, os.environ) if common else None
+
+
 def clean() -> int:
     root = root_here()
     log_dir = os.path.join(root, config_of(root).log_dir)
@@ -126,6 +128,7 @@ def clean() -> int:
         raise CommandError("a run is in progress; its logs are not moved")
     try:
         moved = record.archive(log_dir, with_state=True)
+        record.start_over(ledger_of(root))
     finally:
         lock.release(log_dir, held)
     print(f"Moved {len(moved)} files to {os.path.join(log_dir, record.PREVIOUS)}." if moved else "Nothing to clean.")
@@ -161,8 +164,8 @@ def list_gates() -> int:
 def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     log_dir = os.path.join(root, config.log_dir)
     repository = changes.GatedRepository(root, os.environ, time.monotonic() + 60)
-    seen = repository.seen(config.log_dir, config.rules)
-    before = record.load(log_dir, [])
+    before = record.load(log_dir, ledger_of(root), [])
+    seen = repository.seen(config.log_dir, rulebook.digests(root), before)
     base = changes.find_base(repository, seen, config.base_branch, before)
     found = changes.find(repository, seen, base)
     wanted = jobs(config, found.files, before.unproven, os.environ, lambda path: os.path.isfile(f"{root}/{path}"))
@@ -188,14 +191,15 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
     config = config_of(root)
     log_dir = os.path.join(root, config.log_dir)
     warnings: list[str] = []
-    before = record.load(log_dir, warnings)
+    before = record.load(log_dir, ledger_of(root), warnings)
     unanswered = {
         gate: sum(violation.get("status") == "new" for violation in violations)
         for gate, (_, violations) in answers.read_files(log_dir).items()
     }
     unfinished = before.is_orphaned
     running = lock.is_held(log_dir)
-    runs_left = max(0, config.max_retries + 1 - before.runs)
+    failures = [before.failures(key) for key in before.open_gates]
+    runs_left = max(0, config.max_retries + 1 - min(failures, default=0))
     data = {
         "status": before.status,
         "last_run_completed_at": before.last_run_completed_at,

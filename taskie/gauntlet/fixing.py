@@ -7,7 +7,7 @@ import time
 
 from taskie.gauntlet.changes import GatedRepository
 from taskie.gauntlet.verdict import Unable
-from taskie.tree import digest
+from taskie.store import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Watched:
         """A digest of each file that is not as in the commit."""
         run = self._run
         try:
-            seen = GatedRepository(run.root, run.env, time.monotonic() + SECONDS).seen(run.gates.log_dir, b"")
+            seen = GatedRepository(run.root, run.env, time.monotonic() + SECONDS).seen(run.gates.log_dir, {})
         except Unable:
             return None
         return {path: _digest(os.path.join(run.root, path)) for path in seen.dirty}

@@ -6,72 +6,94 @@ import getpass
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
+from taskie import project
 from taskie.errors import CommandError
-from taskie.gauntlet import changes, lock, record, skips
-from taskie.gauntlet.commands import config_of, root_here
+from taskie.gauntlet import changes, lock, record, rulebook, skips
+from taskie.gauntlet.commands import config_of, ledger_of, root_here
+from taskie.gauntlet.record import Record
+from taskie.gauntlet.skips import Skip, SkipLedger
 from taskie.programs import MARK
 from taskie.protocol import shown
 from taskie.store import timestamp
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from taskie.gauntlet.record import Record
-    from taskie.tree import Snapshot
 
 AGENTS = ("CLAUDECODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI", MARK)
 MAX_HOURS = 720.0
 
 
+class _Project:
+    """The project here, as far as skips go."""
+
+    def __init__(self) -> None:
+        self.root = root_here()
+        config = config_of(self.root)
+        repository = changes.GatedRepository(self.root, os.environ, time.monotonic() + 60)
+        self.branch = repository.seen(config.log_dir, rulebook.digests(self.root)).branch
+        self.log_dir = os.path.join(self.root, config.log_dir)
+        self.kept = SkipLedger(project.common_git_directory(self.root) or "", self.root, os.environ)
+
+    def record(self) -> Record:
+        return record.load(self.log_dir, ledger_of(self.root), [])
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """While no run is in progress, which would write the same files."""
+        held = lock.take(self.log_dir)
+        if held is None:
+            raise CommandError("a run is in progress; try again when it has ended")
+        try:
+            yield
+        finally:
+            lock.release(self.log_dir, held)
+
+
 def skip(gate: str | None, reason: str | None, hours: float, listed: bool) -> int:
     if listed:
-        return _list()
+        return _list(_Project())
     if not gate or not reason or not reason.strip():
         raise CommandError("say which gate, and why: taskie gauntlet skip GATE --reason TEXT", 2)
     if not 0 < hours <= MAX_HOURS:
         raise CommandError(f"--hours must be above 0 and at most {MAX_HOURS:g}", 2)
     _refuse_agents(os.environ)
-    seen, log_dir, before = _project()
+    here = _Project()
+    before = here.record()
     keys = _named(gate, before.unproven)
     if not keys:
         failing = ", ".join(before.open_gates) or "nothing"
         raise CommandError(f"{gate} has not failed in the last run, so there is nothing to skip; failing: {failing}")
     end = skips.until(hours)
-    _ask(f"Skip {', '.join(keys)} on {seen.branch} until it passes, at most until {end}? [y/N] ")
-    made = [
-        skips.Skip(key, seen.branch, seen.prefix, _who(), timestamp(), end, shown(reason.strip(), 500)) for key in keys
-    ]
-    skips.change(
-        seen.common,
-        lambda present: [*(each for each in present if not (each.gate in keys and each.is_of(seen))), *made],
-    )
-    _enter(seen, log_dir)
+    _ask(f"Skip {', '.join(keys)} on {here.branch} until it passes, at most until {end}? [y/N] ")
+    made = [Skip(key, here.branch, _who(), timestamp(), end, shown(reason.strip(), 500)) for key in keys]
+    with here.locked():
+        present = [each for each in skips.load(here.kept, []) if each.gate not in keys or each.branch != here.branch]
+        skips.save(here.kept, [*present, *made])
+        _enter(here)
     for each in made:
         print(f"{each}.")
-    print("The gate is still run, and every run that passes over it says so.")
+    print("The gate is still run, and every pass without it says so.")
     return 0
 
 
 def unskip(gate: str) -> int:
-    seen, _, _ = _project()
-    keys = _named(gate, skips.in_force(skips.load(seen.common, []), seen))
+    here = _Project()
+    keys = _named(gate, skips.in_force(skips.load(here.kept, []), here.branch))
     if not keys:
-        raise CommandError(f"{gate} is not skipped on {seen.branch}")
-    skips.end(seen.common, seen, keys)
+        raise CommandError(f"{gate} is not skipped on {here.branch}")
+    with here.locked():
+        skips.end(here.kept, here.branch, keys)
     print(f"No longer skipped: {', '.join(keys)}.")
     return 0
 
 
-def _list() -> int:
-    seen, _, _ = _project()
+def _list(here: _Project) -> int:
     warnings: list[str] = []
-    found = skips.in_force(skips.load(seen.common, warnings), seen)
-    for each in found.values():
-        print(f"{each}.")
+    found = skips.in_force(skips.load(here.kept, warnings), here.branch)
+    for line in skips.told(found):
+        print(f"{line}.")
     if not found:
-        print(f"No gate is skipped on {seen.branch}.")
+        print(f"No gate is skipped on {here.branch}.")
     for warning in warnings:
         print(warning, file=sys.stderr)
     return 0
@@ -91,15 +113,7 @@ def _ask(question: str) -> None:
         raise CommandError("nothing is skipped")
 
 
-def _project() -> tuple[Snapshot, str, Record]:
-    root = root_here()
-    config = config_of(root)
-    seen = changes.GatedRepository(root, os.environ, time.monotonic() + 60).seen(config.log_dir, config.rules)
-    log_dir = os.path.join(root, config.log_dir)
-    return seen, log_dir, record.load(log_dir, [])
-
-
-def _named(gate: str, keys: Sequence[str] | Mapping[str, object]) -> list[str]:
+def _named(gate: str, keys: Iterable[str]) -> list[str]:
     """The gates that are meant: by key, or by name in every entry."""
     return [key for key in keys if key == gate or key.split(":", 2)[-1].split("@")[0] == gate]
 
@@ -111,16 +125,11 @@ def _who() -> str:
         return f"user {os.getuid()}"
 
 
-def _enter(seen: Snapshot, log_dir: str) -> None:
+def _enter(here: _Project) -> None:
     """Into the record, so that the next stop is not answered from a failure that is passed over."""
-    held = lock.take(log_dir)
-    if held is None:
-        return  # the run that is in progress has its own answer, and the next one will look again
-    try:
-        before = record.load(log_dir, [])
-        after = skips.recorded(before, skips.in_force(skips.load(seen.common, []), seen))
+    ledger = ledger_of(here.root)
+    after = skips.recorded(here.record(), skips.in_force(skips.load(here.kept, []), here.branch))
+    if ledger and not after.is_new:
         if not after.open_gates:
-            record.archive(log_dir)
-        record.save(log_dir, after, [])
-    finally:
-        lock.release(log_dir, held)
+            record.archive(here.log_dir)
+        record.save(here.log_dir, ledger, after, [])

@@ -1,43 +1,39 @@
 """Failures that a person has decided to pass over for a while: who, when, why and how long. Beside the verdicts.
 
-They are kept in the git directory that all worktrees share, each for one branch and one project in the repository.
+They are sealed as those are, and each holds for one branch of one working tree.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import time
 
-from taskie.store import Lock, StoreError, read_object, replace, timestamp
+from taskie.gauntlet.ledger import Ledger
+from taskie.store import StoreError, timestamp
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from taskie.gauntlet.record import Record
     from taskie.gauntlet.verdict import GateResult
-    from taskie.tree import Snapshot
 
-FOLDER = ("taskie", "gauntlet")
-FILE = "skips.json"
-PATIENCE = 5.0
+
+class SkipLedger(Ledger):
+    """Where they are kept. One writer: whoever holds the lock of the project's runs."""
+
+    suffix = ".skips"
 
 
 class Skip(Value):
-    """One decision. `project` is the project's directory in the repository, `until` the last second that it holds."""
+    """One decision. `until` is the last second that it holds."""
 
     gate: str
     branch: str
-    project: str
     by: str
     at: str
     until: str
     reason: str
-
-    def is_of(self, seen: Snapshot) -> bool:
-        return (self.branch, self.project) == (seen.branch, seen.prefix)
 
     def __str__(self) -> str:
         return (
@@ -45,48 +41,42 @@ class Skip(Value):
         )
 
 
-def load(common: str, warnings: list[str]) -> list[Skip]:
-    """All that are recorded, whatever has become of them. From a file that cannot be used: none, and a warning."""
+def load(ledger: SkipLedger, warnings: list[str]) -> list[Skip]:
+    """All that are recorded, whatever has become of them. Of what somebody else wrote: none, and a warning."""
     try:
-        found = read_object(os.path.join(common, *FOLDER, FILE)) or {}
+        found = ledger.read() or {}
     except StoreError as error:
         warnings.append(f"{error}, so no gate is skipped")
         return []
-    listed = found.get("skips")
     names = Skip.__annotations__
     return [
         Skip(**{name: each[name] for name in names})
-        for each in (listed if isinstance(listed, list) else ())
+        for each in found.get("skips", ())
         if isinstance(each, dict) and all(isinstance(each.get(name), str) for name in names)
     ]
 
 
-def in_force(skips: Iterable[Skip], seen: Snapshot, now: str = "") -> dict[str, Skip]:
-    """Those that hold on this branch of this project now, by gate."""
-    now = now or timestamp()
-    return {skip.gate: skip for skip in skips if skip.is_of(seen) and skip.at <= now <= skip.until}
+def save(ledger: SkipLedger, skips: Iterable[Skip]) -> None:
+    """Without those whose time is over. StoreError if it cannot be."""
+    now = timestamp()
+    ledger.write({"skips": [skip.as_dict() for skip in skips if now <= skip.until]})
 
 
-def change(common: str, edit: Callable[[list[Skip]], list[Skip]]) -> None:
-    """Rewrite what is recorded, without those whose time is over. Worktrees may do so at once, one after another."""
-    directory = os.path.join(common, *FOLDER)
-    try:
-        os.makedirs(directory, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{directory} cannot be made ({error.strerror})") from None
-    with Lock(directory) as lock:
-        if not lock.take(PATIENCE):
-            raise StoreError(f"{directory} is in use by another process")
-        now = timestamp()
-        kept = [skip for skip in edit(load(common, [])) if now <= skip.until]
-        data = json.dumps({"skips": [skip.as_dict() for skip in kept]}, indent=2)
-        replace(os.path.join(directory, FILE), f"{data}\n".encode())
+def in_force(skips: Iterable[Skip], branch: str) -> dict[str, Skip]:
+    """Those that hold on this branch now, by gate."""
+    now = timestamp()
+    return {skip.gate: skip for skip in skips if skip.branch == branch and skip.at <= now <= skip.until}
 
 
-def end(common: str, seen: Snapshot, gates: Iterable[str]) -> None:
+def end(ledger: SkipLedger, branch: str, gates: Iterable[str]) -> None:
     """These gates' skips on this branch are over."""
     ended = set(gates)
-    change(common, lambda skips: [skip for skip in skips if not (skip.gate in ended and skip.is_of(seen))])
+    save(ledger, [skip for skip in load(ledger, []) if skip.gate not in ended or skip.branch != branch])
+
+
+def told(skips: Mapping[str, Skip]) -> list[str]:
+    """What the person hears with each pass."""
+    return [str(skip) for skip in skips.values()]
 
 
 def until(hours: float) -> str:

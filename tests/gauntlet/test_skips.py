@@ -43,8 +43,14 @@ def skip(gauntlet: Gauntlet, *words: str) -> str:
     return shown
 
 
-def file(gauntlet: Gauntlet) -> Path:
-    return gauntlet.path / ".git" / "taskie" / "gauntlet" / "skips.json"
+def files(gauntlet: Gauntlet) -> list[Path]:
+    return [*(gauntlet.path / ".git" / "taskie" / "gauntlet").glob("*.skips")]
+
+
+def recorded(gauntlet: Gauntlet) -> list[dict[str, str]]:
+    (path,) = files(gauntlet)
+    found: list[dict[str, str]] = json.loads(path.read_text())["content"]["skips"]
+    return found
 
 
 @pytest.fixture
@@ -68,10 +74,10 @@ class TestSkipped:
 
     def test_what_is_recorded(self, failed: Gauntlet) -> None:
         shown = skip(failed, "--hours", "2")
-        (recorded,) = json.loads(file(failed).read_text())["skips"]
-        assert recorded.pop("by")
-        assert (recorded["gate"], recorded["branch"], recorded["reason"]) == ("check:.:lint", "work", REASON)
-        assert recorded["at"] < recorded["until"]
+        (made,) = recorded(failed)
+        assert made.pop("by")
+        assert (made["gate"], made["branch"], made["reason"]) == ("check:.:lint", "work", REASON)
+        assert made["at"] < made["until"]
         assert "Skip check:.:lint on work until it passes, at most until" in shown
         assert REASON in failed.run("skip", "--list").stdout
         assert "failing, skipped by a person: check:.:lint" in failed.run("status").stdout
@@ -95,7 +101,7 @@ class TestSkipped:
         answer = failed.stop().json
         assert answer["status"] == "passed"
         assert "check:.:lint passes again, so it is no longer skipped" in answer["systemMessage"]
-        assert json.loads(file(failed).read_text()) == {"skips": []}
+        assert recorded(failed) == []
         failed.write("bad", "")
         assert failed.stop().json["status"] == "failed"
 
@@ -147,19 +153,19 @@ class TestRefused:
         code, shown = typed(failed, "skip", "lint", "--reason", REASON, env={name: "1"})
         assert code == 1
         assert f"only a person may skip a gate, and {name} says that an agent runs this" in shown
-        assert not file(failed).exists()
+        assert files(failed) == []
 
     def test_without_a_terminal(self, failed: Gauntlet) -> None:
         done = failed.process_run("skip", "lint", "--reason", REASON)
         assert done.returncode == 1
         assert "run this in a terminal" in done.stderr
-        assert not file(failed).exists()
+        assert files(failed) == []
 
     @pytest.mark.parametrize("answer", ["n\n", "\n", "lint\n", "\x04"])
     def test_another_answer_than_yes(self, failed: Gauntlet, answer: str) -> None:
         code, shown = typed(failed, "skip", "lint", "--reason", REASON, answer=answer)
         assert (code, "nothing is skipped" in shown) == (1, True)
-        assert not file(failed).exists()
+        assert files(failed) == []
 
     @pytest.mark.parametrize(
         ("words", "code", "told"),
@@ -176,36 +182,43 @@ class TestRefused:
     def test_wrong_words(self, failed: Gauntlet, words: list[str], code: int, told: str) -> None:
         ended, shown = typed(failed, "skip", *words)
         assert (ended, told in shown) == (code, True), shown
-        assert not file(failed).exists()
+        assert files(failed) == []
 
-    @pytest.mark.parametrize(
-        ("text", "told"),
-        [
-            ("not JSON", "skips.json is not valid JSON"),
-            ('{"skips": 3}', ""),
-            ('{"skips": [{"gate": "check:.:lint"}]}', ""),
-            ("[]", "skips.json is not a JSON object"),
-        ],
-    )
-    def test_a_spoiled_file_skips_nothing(self, failed: Gauntlet, text: str, told: str) -> None:
-        file(failed).parent.mkdir(parents=True, exist_ok=True)
-        file(failed).write_text(text)
+    @pytest.mark.parametrize("text", ["not JSON", "[]", '{"skips": 3}', ""])
+    def test_a_spoiled_file_skips_nothing(self, failed: Gauntlet, text: str) -> None:
+        skip(failed)
+        files(failed)[0].write_text(text)
         failed.write("more", "")
         answer = failed.stop().json
         assert answer["status"] == "failed"
-        assert told in answer["systemMessage"]
+        assert "so no gate is skipped" in answer["systemMessage"]
 
-    def test_one_of_the_future_or_of_another_project(self, failed: Gauntlet) -> None:
+    @pytest.mark.parametrize("changed", ["gate", "until", "reason", "by"])
+    def test_one_that_was_written_by_hand_shows(self, failed: Gauntlet, changed: str) -> None:
+        """Sealed as the verdicts are."""
         skip(failed)
-        (made,) = json.loads(file(failed).read_text())["skips"]
-        for changed in ({"at": "2999-01-01T00:00:00Z", "until": "2999-02-01T00:00:00Z"}, {"project": "elsewhere/"}):
-            file(failed).write_text(json.dumps({"skips": [{**made, **changed}]}))
-            assert failed.stop().json["status"] == "failed"
+        (path,) = files(failed)
+        whole = json.loads(path.read_text())
+        whole["content"]["skips"][0][changed] += "x"
+        path.write_text(json.dumps(whole))
+        answer = failed.stop().json
+        assert answer["status"] == "failed"
+        assert "was not written by Taskie for this working tree, so no gate is skipped" in answer["systemMessage"]
+
+    def test_one_of_the_future_does_not_hold_yet(self, failed: Gauntlet, monkeypatch: pytest.MonkeyPatch) -> None:
+        skip(failed)
+        monkeypatch.setattr(skips, "timestamp", lambda: "1999-01-01T00:00:00Z")
+        assert failed.stop().json["status"] == "failed"
 
 
-def test_worktrees_share_the_record_and_not_the_branch(failed: Gauntlet, tmp_path: Path) -> None:
+def test_a_worktree_has_its_own(failed: Gauntlet, tmp_path: Path) -> None:
+    """What is skipped here passes here: another worktree with the same files has to pass by itself."""
     skip(failed)
     failed.commit()
-    failed.project.git("worktree", "add", "-q", "-b", "second", str(tmp_path / "second"))
-    assert failed.run("skip", "--list", cwd=tmp_path / "second").stdout == "No gate is skipped on second.\n"
+    assert failed.stop().json["status"] == "passed_with_warnings"
+    other = tmp_path / "second"
+    failed.project.git("worktree", "add", "-q", "-b", "second", str(other))
+    assert failed.run("skip", "--list", cwd=other).stdout == "No gate is skipped on second.\n"
+    assert failed.run("run", cwd=other).exit_code == 1
+    assert failed.stop(cwd=str(other)).json["status"] == "failed"
     assert REASON in failed.run("skip", "--list").stdout
