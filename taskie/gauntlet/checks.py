@@ -54,7 +54,7 @@ class CheckGate(Value):
     glob: tuple[str, ...] = ()
     working_directory: str | None = None
     parallel: bool = True
-    timeout: float | None = None
+    timeout: float = 240.0
     fail_fast: bool = False
     run_in_ci: bool = True
     run_locally: bool = True
@@ -172,8 +172,7 @@ class CheckRun:
         if step.fixes or self._begins:
             os.write(self._fd, f"\n$ {shown(step.line, 300)}\n".encode("utf-8", "replace"))
         env = {**self._run.env, recorded.RESULT: self._record, recorded.TREE: self._run.tree}
-        limit = self._check.timeout
-        left = None if limit is None else max(0.01, limit - self._seconds)
+        left = max(0.01, self._check.timeout - self._seconds)
         return Command("project", ["/bin/sh", "-c", step.line], self._cwd, env, self._fd, self._fd, seconds=left)
 
     def _open(self) -> None:
@@ -192,11 +191,7 @@ class CheckRun:
         step = self._steps.pop(0)
         self._seconds += outcome.seconds
         if step.fixes:
-            if not self._steps[0].fixes:
-                self._fixed = self._watched.changed() if self._watched else ()
-                self._begins = os.fstat(self._fd).st_size
-                remove(self._record)
-            return None
+            return self._fix_ended(outcome)
         ended = outcome.exit_code is not None and outcome.exit_code not in NOT_RUNNABLE
         self._code = self._code or outcome.exit_code or 0
         if ended and self._steps:
@@ -206,15 +201,30 @@ class CheckRun:
             self._failed, self._code = result, 0
             self._steps = [*self._of(self._check.fix or "", fixes=True), *self._of(self._check.command)]
             return None
+        self._close()
+        return self._after_fix(result) if self._failed else result
+
+    def _close(self) -> None:
         remove(self._record)
         logs.shorten(self._fd)
         os.close(self._fd)
-        return self._after_fix(result) if self._failed else result
 
     def _may_fix(self) -> bool:
         """Once; and not where what it changes would be lost, and the check green for that."""
         in_ci = self._run.env.get("CI", "").lower() in ("1", "true", "yes")
         return self._check.fix is not None and self._failed is None and not in_ci
+
+    def _fix_ended(self, outcome: Outcome) -> GateResult | None:
+        """None if the check is to be run again; after a fix that did not end there is no time for that."""
+        if self._steps[0].fixes and not outcome.problem:
+            return None
+        self._fixed = self._watched.changed() if self._watched else ()
+        self._begins = os.fstat(self._fd).st_size
+        if outcome.problem and self._failed:
+            self._close()
+            return self._failed.replace(summary=f"{self._failed.summary}; its fix {outcome.problem}", fixed=self._fixed)
+        remove(self._record)
+        return None
 
     def _after_fix(self, result: GateResult) -> GateResult:
         if result.status == "unable" and self._failed:
@@ -242,6 +252,8 @@ class CheckRun:
             status = summary = "passed"
         elif code is not None and code < 0:
             summary = f"was ended by signal {-code}"
+        elif outcome.cause == "time":
+            summary = f"{summary}; its `timeout` allows {self._check.timeout:g} s"
         result = GateResult(
             self.job.key, status, summary, self._log, tail, seconds=self._seconds, unrunnable=unrunnable
         )

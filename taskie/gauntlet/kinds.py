@@ -26,7 +26,8 @@ if TYPE_CHECKING:
             """The gate that a file describes; what is wrong with it is added to `problems`."""
 
     class Gate(Protocol):
-        """One gate, as it is configured."""
+        """One gate, as it is configured. It may also have `glob`, patterns of the files that it is for; `names_files`,
+        if it has nothing to do where none of them is there; and `alone`, if nothing may run beside it."""
 
         @property
         def name(self) -> str: ...

@@ -291,7 +291,7 @@ class _Run:
     def _concluded(self, wanted: Sequence[Job], complete: bool) -> RunResult:
         request, before = self.request, self.before
         results = [skips.applied(still_failed(self.results[job.key], before), self.skips) for job in wanted]
-        self._end_skips(results)
+        self.skips = skips.left(self.skip_ledger, self.seen.branch, self.skips, results, self.warnings)
         results += [GateResult(key, "failed", "It failed before, and the rules no longer run it") for key in self.gone]
         names = {job.key: job.shown for job in wanted}
         tree = self.seen.tree
@@ -334,17 +334,6 @@ class _Run:
                 path = os.path.join(self.log_dir, record.PREVIOUS, os.path.basename(result.console_log_path))
                 result = result.replace(console_log_path=path)
         return result
-
-    def _end_skips(self, results: Sequence[GateResult]) -> None:
-        """Of what passes by itself."""
-        over = [result.key for result in results if result.status == "passed" and result.key in self.skips]
-        if over:
-            self.warnings += [f"{key} passes again, so it is no longer skipped" for key in over]
-            self.skips = {key: skip for key, skip in self.skips.items() if key not in over}
-            try:
-                skips.end(self.skip_ledger, self.seen.branch, over)
-            except StoreError as error:
-                self.warnings.append(str(error))
 
     def _end(self, status: GauntletStatus, message: str, results: tuple[GateResult, ...] = ()) -> RunResult:
         if self.console:

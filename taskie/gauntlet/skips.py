@@ -79,6 +79,20 @@ def told(skips: Mapping[str, Skip]) -> list[str]:
     return [str(skip) for skip in skips.values()]
 
 
+def left(
+    ledger: SkipLedger, branch: str, skips: dict[str, Skip], results: Iterable[GateResult], warnings: list[str]
+) -> dict[str, Skip]:
+    """Those whose gates have not passed by themselves; the others are over."""
+    over = [result.key for result in results if result.status == "passed" and result.key in skips]
+    if over:
+        warnings += [f"{key} passes again, so it is no longer skipped" for key in over]
+        try:
+            end(ledger, branch, over)
+        except StoreError as error:
+            warnings.append(str(error))
+    return {key: skip for key, skip in skips.items() if key not in over}
+
+
 def until(hours: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + hours * 3600))
 

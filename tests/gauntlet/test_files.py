@@ -244,9 +244,11 @@ class TestFix:
         assert "exit code 4" in answer["reason"]
 
     def test_the_checks_time_is_for_all_of_it(self, gauntlet: Gauntlet) -> None:
-        gauntlet.check("lint", "false", fix="sleep 30", timeout=0.5)
+        gauntlet.check("lint", "echo wrong; exit 3", fix="sleep 30", timeout=0.5)
         answer = gauntlet.stop().json
         assert answer["status"] == "failed"
+        assert "check:.:lint: exit code 3; its fix took longer than 0." in answer["reason"]
+        assert "    wrong\n" in answer["reason"]
 
     def test_files_in_the_fix_alone(self, gauntlet: Gauntlet) -> None:
         gauntlet.check("lint", "true", fix="sed {files}")
