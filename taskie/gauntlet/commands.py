@@ -165,7 +165,7 @@ def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     log_dir = os.path.join(root, config.log_dir)
     repository = changes.GatedRepository(root, os.environ, time.monotonic() + 60)
     before = record.load(log_dir, ledger_of(root), [])
-    seen = repository.seen(config.log_dir, rulebook.digests(root), before)
+    seen = repository.seen(config.log_dir, rulebook.summary(rulebook.digests(root)), before)
     base = changes.find_base(repository, seen, config.base_branch, before)
     found = changes.find(repository, seen, base)
     wanted = jobs(config, found.files, before.unproven, os.environ, lambda path: os.path.isfile(f"{root}/{path}"))

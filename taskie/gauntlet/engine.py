@@ -181,10 +181,11 @@ def _under(
 ) -> RunResult:
     """The answer under these rules. Invalid or Unable if they cannot be used."""
     root, env = context.root, context.env
-    gates = config.load_settings(book.root).checked()
+    rules = {**rulebook.digests(book.root), **place.overlooked}
+    known = rulebook.remembered(sealed.settings, rules)
+    gates = config.Gates(**known) if known else config.load_settings(book.root).checked()
     settings = config.hook_settings(gates, env)
     warnings = list(settings.warnings)
-    rules = {**rulebook.digests(book.root), **place.overlooked}
     changed = tuple(rulebook.changed(sealed.rules, rules))
     if not settings.enabled:
         left = f". Failures are still open: {_listed(sealed)}" if sealed.failed else ""
@@ -207,7 +208,7 @@ def _under(
             request = RunRequest(
                 root, env, until, reuse=True, active=turn.active, by_hand=False, seen=look.seen, book=book
             )
-            answer = execute_run(request, gates)
+            answer = execute_run(request, None if known else gates)
         elif answer.status in BLOCKING and not place.remembers(before, before.insisted + 1 if turn.active else 0):
             answer = RunResult("stop_hook_active", f"Nothing can be recorded{_left_open(before)}", before.log)
         if answer.status in PASSES and look.seen is not None:
@@ -223,7 +224,7 @@ def _look(place: _Place, gates: Gates, rules: Mapping[str, str], log_dir: str, b
     from taskie.gauntlet import answers
 
     try:
-        seen = place.repository.seen(gates.log_dir, rules, before)
+        seen = place.repository.seen(gates.log_dir, rulebook.summary(rules), before)
     except Unable:
         seen = None  # the run says so
     if seen is not None:

@@ -35,7 +35,7 @@ class Watched:
         """A digest of each file that is not as in the commit."""
         run = self._run
         try:
-            seen = GatedRepository(run.root, run.env, time.monotonic() + SECONDS).seen(run.gates.log_dir, {})
+            seen = GatedRepository(run.root, run.env, time.monotonic() + SECONDS).seen(run.gates.log_dir, b"")
         except Unable:
             return None
         return {path: _digest(os.path.join(run.root, path)) for path in seen.dirty}

@@ -16,6 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
+    from typing import Any
+
+    from taskie.gauntlet.config import Gates
 
 FOLDER = os.path.dirname(MARKER)
 BASES = ("origin/main", "origin/HEAD", "main", "master")
@@ -67,6 +70,26 @@ def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     names = sorted(before.keys() | now.keys())
     words = {(True, False): "removed", (False, True): "new", (True, True): "changed"}
     return [f"{name} ({words[name in before, name in now]})" for name in names if before.get(name) != now.get(name)]
+
+
+def summary(rules: Mapping[str, str]) -> bytes:
+    """All of them in one."""
+    return repr(sorted(rules.items())).encode("utf-8", "surrogatepass")
+
+
+_SETTINGS = ("log_dir", "max_retries", "enabled", "interval")
+
+
+def noted(gates: Gates, rules: Mapping[str, str]) -> dict[str, object]:
+    """What a stop has to know of the rules as long as they are these."""
+    return {"of": digest(summary(rules)), **{name: getattr(gates, name) for name in _SETTINGS}}
+
+
+def remembered(settings: Mapping[str, Any], rules: Mapping[str, str]) -> dict[str, Any] | None:
+    """What was noted of these very rules."""
+    if settings.get("of") != digest(summary(rules)) or not all(name in settings for name in _SETTINGS):
+        return None
+    return {name: settings[name] for name in _SETTINGS}
 
 
 def asks_for_base(root: str) -> bool:

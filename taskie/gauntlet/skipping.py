@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from taskie import project
 from taskie.errors import CommandError
-from taskie.gauntlet import changes, lock, record, rulebook, skips
+from taskie.gauntlet import changes, lock, record, skips
 from taskie.gauntlet.commands import config_of, ledger_of, root_here
 from taskie.gauntlet.record import Record
 from taskie.gauntlet.skips import Skip, SkipLedger
@@ -30,7 +30,7 @@ class _Project:
         self.root = root_here()
         config = config_of(self.root)
         repository = changes.GatedRepository(self.root, os.environ, time.monotonic() + 60)
-        self.branch = repository.seen(config.log_dir, rulebook.digests(self.root)).branch
+        self.branch = repository.seen(config.log_dir, b"").branch
         self.log_dir = os.path.join(self.root, config.log_dir)
         self.kept = SkipLedger(project.common_git_directory(self.root) or "", self.root, os.environ)
 

@@ -74,7 +74,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Row:
+class Tool:
     """One tool: how it shows, and how it is called. `python`: it may be installed for the project alone."""
 
     name: str
@@ -88,24 +88,24 @@ class Row:
 _MYPY = ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg")
 _FILES = r"^(files|packages)\s*="
 _PYTHON = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "requirements.txt")
-ROWS = (
-    Row(
+TOOLS = (
+    Tool(
         "ruff",
         lambda files: files.has("ruff.toml", ".ruff.toml") or files.says(r"^\[tool\.ruff\b", "pyproject.toml"),
         "ruff check .",
         python=True,
     ),
-    Row("mypy", lambda files: files.checks_types() and files.says(_FILES, *_MYPY), "mypy", python=True),
-    Row("mypy", lambda files: files.checks_types() and not files.says(_FILES, *_MYPY), "mypy .", python=True),
+    Tool("mypy", lambda files: files.checks_types() and files.says(_FILES, *_MYPY), "mypy", python=True),
+    Tool("mypy", lambda files: files.checks_types() and not files.says(_FILES, *_MYPY), "mypy .", python=True),
     # A path that is not there: its hooks are made ready, and none of them changes a file.
-    Row(
+    Tool(
         "pre-commit",
         lambda files: files.has(".pre-commit-config.yaml"),
         "pre-commit run --files {files}",
         python=True,
         trial=".git/no-such-file",
     ),
-    Row(
+    Tool(
         "pytest",
         lambda files: (
             files.has("pytest.ini")
@@ -115,10 +115,10 @@ ROWS = (
         "pytest -q",
         python=True,
     ),
-    Row("cargo-test", lambda files: files.has("Cargo.toml"), "cargo test --quiet"),
-    Row("go-vet", lambda files: files.has("go.mod"), "go vet ./..."),
-    Row("go-test", lambda files: files.has("go.mod"), "go test ./..."),
-    Row(
+    Tool("cargo-test", lambda files: files.has("Cargo.toml"), "cargo test --quiet"),
+    Tool("go-vet", lambda files: files.has("go.mod"), "go vet ./..."),
+    Tool("go-test", lambda files: files.has("go.mod"), "go test ./..."),
+    Tool(
         "make-test",
         lambda files: files.says(r"^test\s*:(?!=)", "Makefile", "makefile", "GNUmakefile"),
         "make test",
@@ -131,11 +131,12 @@ def find(root: str, env: Mapping[str, str]) -> list[Candidate]:
     """In the order in which they are worth running: the quick ones first."""
     files = Files(root, env)
     found = [*_of_npm(files)]
-    for row in ROWS:
-        if row.shows(files):
-            tool, _, rest = row.command.partition(" ")
-            commands = tuple(f"{call} {rest}".strip() for call in files.calls(tool)) if row.python else (row.command,)
-            found.append(Candidate(row.name, commands, row.trial, row.instead_of))
+    for tool in TOOLS:
+        if tool.shows(files):
+            program, _, rest = tool.command.partition(" ")
+            ways = files.calls(program) if tool.python else [program]
+            commands = tuple(f"{way} {rest}".strip() for way in ways)
+            found.append(Candidate(tool.name, commands, tool.trial, tool.instead_of))
     names = {candidate.name for candidate in found}
     kept = [candidate for candidate in found if not names.intersection(candidate.instead_of)]
     return sorted(kept, key=lambda candidate: candidate.name.endswith("test"))
