@@ -283,7 +283,7 @@ def idle(settings: HookSettings, before: Record, held: bool) -> RunResult | None
     # What proved nothing is as good as no run.
     if before.failed or before.is_orphaned or before.status == "infrastructure_error":
         return None
-    elapsed = before.seconds_since()
+    elapsed = before.seconds_since() if settings.interval else None
     # A time in the future means that the clock went back, and nothing about the interval.
     if elapsed is None or not 0 <= elapsed < settings.interval * 60:
         return None
