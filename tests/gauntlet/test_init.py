@@ -175,6 +175,7 @@ class TestTried:
         assert checks(bare) == {}
 
     def test_one_that_does_not_end(self, bare: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert init_command.SECONDS == 120
         monkeypatch.setattr(init_command, "SECONDS", 0.3)
         write(bare, {"Makefile": "test:\n\tsleep 60\n"})
         said = init(bare)

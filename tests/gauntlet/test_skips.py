@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import time
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,12 @@ class TestSkipped:
         assert "Skip check:.:lint on work until it passes, at most until" in shown
         assert REASON in failed.run("skip", "--list").stdout
         assert "failing, skipped by a person: check:.:lint" in failed.run("status").stdout
+
+    def test_for_a_day_unless_it_says_otherwise(self, failed: Gauntlet) -> None:
+        skip(failed)
+        (made,) = recorded(failed)
+        began, ends = (datetime.strptime(made[name], "%Y-%m-%dT%H:%M:%SZ") for name in ("at", "until"))
+        assert timedelta(hours=24) - timedelta(minutes=1) < ends - began <= timedelta(hours=24)
 
     def test_the_gate_is_still_run_and_the_others_count(self, failed: Gauntlet) -> None:
         skip(failed)
