@@ -30,7 +30,8 @@ if TYPE_CHECKING:
             """The gates that need no file, unless the project has one of that name."""
 
     class Gate(Protocol):
-        """One gate, as it is configured."""
+        """One gate, as it is configured. It may also have `glob`, patterns of the files that it is for; `names_files`,
+        if it has nothing to do where none of them is there; and `alone`, if nothing may run beside it."""
 
         @property
         def name(self) -> str: ...

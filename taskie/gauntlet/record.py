@@ -72,6 +72,16 @@ class Record(Value):
         return [key for key, gate in self.gates.items() if gate.get("status") == "failed"]
 
     @property
+    def skipped_gates(self) -> list[str]:
+        """Those that failed, and that a person has passed over."""
+        return [key for key, gate in self.gates.items() if gate.get("status") == "skipped"]
+
+    @property
+    def unproven(self) -> list[str]:
+        """Those that run whatever has changed, until they pass."""
+        return [*self.open_gates, *self.skipped_gates]
+
+    @property
     def failed(self) -> bool:
         return self.status in FAILURES or bool(self.open_gates)
 
@@ -190,6 +200,11 @@ def save(directory: str, ledger: Ledger, record: Record, warnings: list[str]) ->
         warnings.append(f"{error}, so this run is not recorded")
         return False
     return True
+
+
+def others(ledger: Ledger) -> list[Record]:
+    """What the project's other worktrees have on record."""
+    return [Record(**_fields(raw)) for raw in ledger.others()]
 
 
 def start_over(ledger: Ledger | None) -> None:

@@ -93,7 +93,7 @@ def gate(name: str, document: Document, root: str, settings: Gates, problems: li
     if not prompt and (known := built_in().get(name)):
         prompt = known.prompt
     if not prompt:
-        problems.append(Problem(document.name, None, "a review needs a prompt after its frontmatter"))
+        problems.append(Problem(document.name, document.line(), "a review needs a prompt"))
     problems += unknown_reviewers(settings, document.name, "cli_preference", fields.get("cli_preference", ()))
     return ReviewGate(name, prompt, **fields)
 

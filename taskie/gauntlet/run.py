@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from taskie.gauntlet import KINDS, PREVIOUS, answers, changes, lock, record, reviewed, rulebook
+from taskie.gauntlet import KINDS, PREVIOUS, answers, changes, lock, record, reviewed, rulebook, skips
 from taskie.gauntlet.config import load
 from taskie.gauntlet.coverage import Coverage
 from taskie.gauntlet.entries import jobs
@@ -15,6 +15,7 @@ from taskie.gauntlet.kinds import RunContext
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.rulebook import Rulebook
 from taskie.gauntlet.running import RunningGates
+from taskie.gauntlet.telling import reason
 from taskie.gauntlet.verdict import (
     FAILURES,
     SPOKEN,
@@ -24,7 +25,6 @@ from taskie.gauntlet.verdict import (
     Unable,
     conclude,
     not_run,
-    reason,
     recorded,
     spent_message,
     still_failed,
@@ -104,6 +104,9 @@ class _Run:
         self.changed_rules = rulebook.changed(self.before.rules, self.rules)
         self.warnings += rulebook.about_overlooked(self.rules) if not self.before.rules else []
         self.seen = request.seen or self._look()
+        self.skip_ledger = skips.SkipLedger(common, request.root, request.env)
+        self.skips = skips.in_force(skips.load(self.skip_ledger, self.warnings), self.seen.branch)
+        self.before = skips.recorded(self.before, self.skips)
         self.began = timestamp()
 
     def _look(self) -> Snapshot:
@@ -137,7 +140,7 @@ class _Run:
         if orphaned:
             everything = base.replace(since=changes.empty_tree(self.repository))
             files = changes.find(self.repository, seen, everything).files
-        applicable = jobs(config, files, open_gates, request.env)
+        applicable = jobs(config, files, before.unproven, request.env, self._is_file)
         moot = [job for job in applicable if not os.path.isdir(os.path.join(request.root, job.directory))]
         applicable = [job for job in applicable if job not in moot]
         self.moot = [job.key for job in moot if job.key in open_gates]
@@ -153,9 +156,14 @@ class _Run:
     def _passed_elsewhere(self) -> bool:
         """Whether another worktree of this repository has these very files, under these very rules, on record."""
         return any(
-            other.get("passed_tree") == self.seen.tree and other.get("prefix", "") == self.seen.prefix
-            for other in self.ledger.others()
+            other.passed_tree == self.seen.tree
+            and (other.prefix or "") == self.seen.prefix
+            and not other.skipped_gates  # that was decided for another branch
+            for other in record.others(self.ledger)
         )
+
+    def _is_file(self, path: str) -> bool:
+        return os.path.isfile(os.path.join(self.request.root, path))
 
     def _auto_clean(self, why: str) -> None:
         before = self.before
@@ -206,13 +214,14 @@ class _Run:
             lambda files: changes.patch(self.repository, found, files), since,
             Coverage(self.repository, seen, self._look, since, config, request.env), request.deadline, self.rules,
         )  # fmt: skip
-        running = RunningGates(request, context, self.programs, self.warnings)
+        running = RunningGates(request, context, self.programs, self.skips, self.warnings)
         running.run(wanted, f"Run {context.number}, {self.began}, {seen.branch} {seen.commit or '(no commit yet)'}")
         return running
 
     def _concluded(self, wanted: Sequence[Job], running: RunningGates, complete: bool) -> RunResult:
         request, before = self.request, self.before
-        results = [still_failed(running.results[job.key], before) for job in wanted]
+        results = [skips.applied(still_failed(running.results[job.key], before), self.skips) for job in wanted]
+        self.skips = skips.left(self.skip_ledger, self.seen.branch, self.skips, results, self.warnings)
         results += [GateResult(key, "failed", "It failed before, and the rules no longer run it") for key in self.gone]
         names = {job.key: job.shown for job in wanted}
         tree = self.seen.tree
@@ -266,4 +275,5 @@ class _Run:
             console.note(message)
             console.close()
         path = console.path if console else None
-        return RunResult(status, message, path, None, results, tuple(self.warnings), rules=tuple(self.changed_rules))
+        warnings = (*self.warnings, *skips.told(self.skips))
+        return RunResult(status, message, path, None, results, warnings, rules=tuple(self.changed_rules))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from taskie.gauntlet import KINDS
+from taskie.gauntlet import KINDS, skips
+from taskie.gauntlet.telling import fixed_text
 from taskie.gauntlet.verdict import SIGNS, GateResult, Unable
 from taskie.logs import Console
 from taskie.protocol import shown
@@ -12,12 +13,13 @@ from taskie.store import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import TypeVar
 
     from taskie.gauntlet.entries import Job
     from taskie.gauntlet.kinds import GateRun, RunContext
     from taskie.gauntlet.run import RunRequest
+    from taskie.gauntlet.skips import Skip
     from taskie.programs import Programs, StartedProgram
 
     Tried = TypeVar("Tried")
@@ -28,12 +30,20 @@ MOST_AT_ONCE = 8
 class RunningGates:
     """`results` has what came of each gate, by its key. Without a `console` nobody was asked anything."""
 
-    def __init__(self, request: RunRequest, context: RunContext, programs: Programs, warnings: list[str]) -> None:
+    def __init__(
+        self,
+        request: RunRequest,
+        context: RunContext,
+        programs: Programs,
+        skipped: Mapping[str, Skip],
+        warnings: list[str],
+    ) -> None:
         self.results: dict[str, GateResult] = {}
         self.console: Console | None = None
         self._request = request
         self._context = context
         self._programs = programs
+        self._skipped = skipped
         self._warnings = warnings
         self._head: list[str] = []
         self._about: dict[str, str] = {}
@@ -137,13 +147,16 @@ class RunningGates:
         return self.console
 
     def _done(self, job: Job, result: GateResult) -> None:
+        result = skips.applied(result, self._skipped)
         self.results[job.key] = result.replace(about=result.about or self._about.get(job.key))
         self._failed_fast = self._failed_fast or (result.status == "failed" and job.gate.fail_fast)
         if result.reused:
             return
         console = self._open_console()
-        self._warnings += result.warnings
-        for warning in result.warnings:
+        fixed = fixed_text(result)
+        warnings = [*result.warnings, *([f"{job.shown}: {fixed}"] if fixed else [])]
+        self._warnings += warnings
+        for warning in warnings:
             console.say(warning)
         console.say(f"[{SIGNS[result.status]}] {job.shown}: {result.summary} ({result.seconds:.1f} s)")
         if result.status in ("failed", "unable"):
@@ -152,8 +165,11 @@ class RunningGates:
         console.note(*(f"    {line}" for line in result.notes))
 
 
-def _has_room(work: GateRun, running: Iterable[GateRun], at_once: int) -> bool:
-    """Up to `at_once` of the parallel gates run together, and beside them one of the others."""
+def _has_room(work: GateRun, running: Collection[GateRun], at_once: int) -> bool:
+    """Up to `at_once` of the parallel gates run together, and beside them one of the others; one that may change files
+    runs alone."""
+    if any(getattr(each.job.gate, "alone", False) for each in (work, *running)) and running:
+        return False
     together = work.job.gate.parallel and at_once > 1
     beside = [each for each in running if (each.job.gate.parallel and at_once > 1) == together]
     return len(beside) < (at_once if together else 1)
