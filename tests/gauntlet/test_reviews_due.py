@@ -234,7 +234,7 @@ def test_an_exception_is_one_gates_matter(failing: Gauntlet, monkeypatch: pytest
     failing.check("broken", "true")
     result = CheckRun.result
 
-    def raises(self: CheckRun, outcome: Outcome) -> GateResult:
+    def raises(self: CheckRun, outcome: Outcome) -> GateResult | None:
         if self.job.gate.name == "broken":
             raise ZeroDivisionError("it was 0")
         return result(self, outcome)
