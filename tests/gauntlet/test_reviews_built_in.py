@@ -89,4 +89,4 @@ def test_another_name_is_a_mistake(plain: Gauntlet) -> None:
 
 def test_no_prompt_and_no_built_in_one(plain: Gauntlet) -> None:
     plain.write(".gauntlet/reviews/mine.md", "---\nnum_reviews: 2\n---\n")
-    assert "mine.md: a review needs a prompt after its frontmatter" in plain.run("validate").stdout
+    assert "mine.md: a review needs a prompt" in plain.run("validate").stdout
