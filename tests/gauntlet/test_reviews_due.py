@@ -151,6 +151,11 @@ class TestG20OnlyWhatAnEntryCoversWakesIt:
         assert status(parts) == "passed"
         assert self.runs(tmp_path, fake_claude) == (2, 2)
 
+    def test_another_model(self, parts: Gauntlet, fake_claude: FakeCli, tmp_path: Path) -> None:
+        parts.review("quality", cli_preference=["claude"], model="opus")
+        assert status(parts) == "passed"
+        assert fake_claude.calls[1].model == "opus"
+
     def test_git_overlooks_more(self, parts: Gauntlet, fake_claude: FakeCli, tmp_path: Path) -> None:
         parts.write(".git/info/exclude", "bad.py\n")
         parts.write("src/bad.py", "1\n")
