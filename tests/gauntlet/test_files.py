@@ -111,9 +111,13 @@ class TestFiles:
         named.commit()
         if how == "move the base":
             named.project.git("branch", "-f", "main")
-        named.write("notes.txt", "")
-        assert named.stop().json["status"] == "failed"
-        assert given(named) == ["bad.py"]
+        for name in ("notes.txt", "more.txt"):
+            named.write(name, "")
+            assert named.stop().json["status"] == "failed"
+            assert given(named) == ["bad.py"]
+            named.commit()
+            if how == "move the base":
+                named.project.git("branch", "-f", "main")
 
     def test_a_failure_is_cleared_where_its_files_are_gone(self, named: Gauntlet) -> None:
         named.write("bad.py", "")
