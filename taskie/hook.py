@@ -199,12 +199,6 @@ def _say(
     return 0
 
 
-def cache(env: Mapping[str, str]) -> str:
-    """Our folder for what may be lost. Without a home it would be one in the project, so then it cannot be made."""
-    folder = env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(folder if os.path.isabs(folder) else os.devnull, "taskie")
-
-
 def _open_at_once(path: str, flags: int) -> int:
     """A FIFO that nobody reads is an error rather than a wait."""
     return os.open(path, flags | os.O_NONBLOCK, 0o666)
@@ -214,6 +208,7 @@ def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
     """Log an error that nobody foresaw; returns a sentence that says where."""
     import traceback
 
+    from taskie.project import cache
     from taskie.store import timestamp
 
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))

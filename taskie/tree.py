@@ -19,7 +19,7 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 MAX_DIRTY = 2000
 _HIDDEN = re.compile(rb"\0[a-zS] [^\t]*\t([^\0]*)")  # assume-unchanged or skip-worktree
@@ -36,8 +36,9 @@ class Snapshot(Value):
     """The repository at one moment. Paths are the repository's, `prefix` is the project's own directory in it.
 
     `tree` is the fingerprint of everything, and `key` of what is not as in `commit`: cheaper, and the same key means
-    the same tree. `hidden` are files that git was told to overlook. The project's own paths are `new`, its untracked
-    files, and `dirty`, those that are not as in the commit, as far as a record can hold them.
+    the same tree. `hidden` are files that git was told to overlook, `contents` mode and content of each file that may
+    not be as in the index. The project's own paths are `new`, its untracked files, and `dirty`, those that are not as
+    in the commit, as far as a record can hold them.
     """
 
     top: str
@@ -51,6 +52,7 @@ class Snapshot(Value):
     dirty: tuple[str, ...]
     records: tuple[bytes, ...]
     left_out: re.Pattern[str]
+    contents: Mapping[str, str] = {}
     key: str = ""
     tree: str = ""
 
@@ -101,7 +103,7 @@ class Repository(Git):
             tree = digest(
                 b"\0".join([rules, *(f"{files[path]} ".encode() + os.fsencode(path) for path in sorted(files))])
             )
-        return seen.replace(key=key, tree=tree)
+        return seen.replace(contents=contents, key=key, tree=tree)
 
     def _hashes(self, top: str, paths: Sequence[str]) -> dict[str, str]:
         """Mode and content of files that differ from the index, as git would store them: line endings must not
