@@ -17,7 +17,7 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 MAX_DIRTY = 2000
 _HIDDEN = re.compile(rb"(?:^|(?<=\0))(?:[a-z]|S) [^\t]*\t([^\0]*)")  # assume-unchanged or skip-worktree
@@ -35,8 +35,9 @@ class Snapshot(Value):
     the git directory that all its worktrees share.
 
     `tree` is the fingerprint of everything, and `key` of what is not as in `commit`: cheaper, and the same key means
-    the same tree. `hidden` are files that git was told to overlook. The project's own paths are `new`, its untracked
-    files, and `dirty`, those that are not as in the commit, as far as a record can hold them.
+    the same tree. `files` has mode and content of every file, unless `tree` was known. `hidden` are files that git was
+    told to overlook. The project's own paths are `new`, its untracked files, and `dirty`, those that are not as in the
+    commit, as far as a record can hold them.
     """
 
     top: str
@@ -53,6 +54,7 @@ class Snapshot(Value):
     left_out: re.Pattern[str]
     key: str = ""
     tree: str = ""
+    files: Mapping[str, str] = {}
 
     def is_ours(self, path: str) -> bool:
         """Whether a path of the project's is what an engine keeps for itself."""
@@ -93,6 +95,7 @@ class Repository(Git):
         listed = [f"{contents[path]} ".encode() + os.fsencode(path) for path in sorted(contents)]
         key = digest(b"\0".join([rules, (seen.commit or "").encode(), *seen.records, b"", *listed]))
         known_key, tree = known
+        files: dict[str, str] = {}
         if key != known_key or not tree:
             files = _indexed(index, left_out)
             for entry in seen.changed:
@@ -101,7 +104,7 @@ class Repository(Git):
             tree = digest(
                 b"\0".join([rules, *(f"{files[path]} ".encode() + os.fsencode(path) for path in sorted(files))])
             )
-        return seen.replace(key=key, tree=tree)
+        return seen.replace(key=key, tree=tree, files=files)
 
     def _hashes(self, top: str, paths: Sequence[str]) -> dict[str, str]:
         """Mode and content of files that differ from the index, as git would store them: line endings must not

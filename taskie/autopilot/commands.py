@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 from taskie import project
-from taskie.autopilot import MARKER, loop
+from taskie.autopilot import MARKER, changes, commits, evidence, loop, spec
 from taskie.autopilot import advance as advancing
 from taskie.autopilot import state as states
 from taskie.autopilot.engine import task_label
-from taskie.autopilot.table import END, Refused
+from taskie.autopilot.table import END, NEXT_TASK, Refused
 from taskie.engine import Status, Table
 from taskie.errors import CommandError
-from taskie.git import Git, GitError
 from taskie.project import here
 from taskie.protocol import parse_json, shown
 from taskie.store import Lock, StoreError, timestamp
@@ -54,10 +52,10 @@ def warn(text: str) -> None:
     print("taskie: " + "\n  ".join(lines), file=sys.stderr, flush=True)
 
 
-def answer(following: dict[str, Any]) -> int:
+def answer(following: dict[str, Any], code: int = 0) -> int:
     """After a step of the loop: print what comes next, a JSON object whether `--json` asks for it or not."""
     print(json.dumps(following))
-    return 0
+    return code
 
 
 def init(spec_id: str, spec_path: str, *, force: bool) -> int:
@@ -71,37 +69,81 @@ def init(spec_id: str, spec_path: str, *, force: bool) -> int:
             raise Refused(f"{root} is in use by another process. Try again.")
         if os.path.lexists(states.path_of(root)) and not force:
             raise Refused(f"{states.path_of(root)} already exists; --force discards it and starts over")
-        states.write(root, states.new(spec_id, spec_path, timestamp()))
+        left = states.removed(root)
+        state = states.new(spec_id, spec_path, timestamp())
+        if left:
+            states.warn(state, f"{MARKER} was removed before this one began: {left}")
+            warn(f"{MARKER} was removed: {left}")
+        for early in _early_code(root):
+            states.warn(state, early)
+            warn(early)
+        changes.begin(root, os.environ, state)
+        states.write(root, state)
     if not os.path.isfile(os.path.join(root, spec_path)):
         warn(f"there is no {shown(spec_path)} in {root} yet: without it nothing is verified and no log is kept in it")
     print(project.typeable(f"{states.path_of(root)} is ready. Next: `taskie autopilot plan` sets the tasks."))
     return 0
 
 
-def plan(tasks: str, *, force: bool) -> int:
-    """Set the tasks."""
-    root = state_root()
-    states.need(root)
-    planned = _tasks(tasks)
-    base = _head(root)
+def _early_code(root: str) -> list[str]:
+    """What was changed under src/ before a plan that never came, told with the state that replaces it."""
+    try:
+        state = states.load(root)
+        if state is not None and not state["plan_exists"]:
+            changes.refuse_early_code(root, os.environ, state)
+    except Refused as refused:
+        return [f"begun anew: {str(refused).partition('. ')[0]}"]
+    except StoreError:
+        pass  # it is discarded, whatever it is
+    return []
 
-    def change(state: State) -> None:
+
+def plan(tasks: str, *, test_command: str | None, force: bool) -> int:
+    """Set the tasks, and the command that tests them."""
+    root = state_root()
+    state = states.need(root)
+    planned, given = _plan(tasks)
+    wanted = [evidence.command(each) for each in (given, test_command) if each is not None]
+    if len(wanted) == 2 and wanted[0] != wanted[1]:
+        raise Refused("the plan and --test-command name two different test commands")
+    if not state["plan_exists"]:
+        changes.refuse_early_code(root, os.environ, state)
+    hooks = commits.hooks(root, os.environ) if project.working_tree(root) else {}
+
+    def change(state: State) -> str | None:
         begun = any(task["status"] != "pending" for task in state["tasks"])
         if begun and not force:
             raise Refused("a task has already been started; --force discards it and plans again")
-        loop.plan(state, planned, base)
+        loop.plan(state, planned)
+        changes.begin(root, os.environ, state)
+        state["loop"].update(hooks=hooks, spec=spec.fingerprint(root, state["spec_path"]))
+        changed = evidence.set_command(state, wanted[0]) if wanted else None
+        if changed:
+            loop.log(state, changed)
+        if state["loop"]["dirty"] is None:
+            states.warn(state, "too many files are not committed: what nobody reports is not noticed")
+        return changed
 
-    states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
+    changed = states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
+    if changed:
+        warn(changed)
     count = f"{len(planned)} task{'s' if len(planned) > 1 else ''}"
     print(f"{count} planned. Next: coder, for task {shown(str(planned[0][0]))}.")
     return 0
 
 
-def _tasks(text: str) -> list[tuple[int | str, str]]:
+def _plan(text: str) -> tuple[list[tuple[int | str, str]], object]:
+    """The tasks, and the test command if the plan names one."""
     try:
         given = parse_json(text)
     except ValueError as error:
         raise Refused(f"the tasks are not JSON ({error})") from None
+    if isinstance(given, dict):
+        return _tasks(given.get("tasks")), given.get("test_command")
+    return _tasks(given), None
+
+
+def _tasks(given: object) -> list[tuple[int | str, str]]:
     if not isinstance(given, list) or not given:
         raise Refused('there are no tasks: a plan is a JSON list such as [{"id": 1, "name": "a"}]')
     tasks = []
@@ -117,15 +159,6 @@ def _tasks(text: str) -> list[tuple[int | str, str]]:
     return tasks
 
 
-def _head(root: str) -> str | None:
-    """Where the branch is now: a task's commit must be newer."""
-    try:
-        output = Git(root, os.environ, time.monotonic() + advancing.GIT_SECONDS)("rev-parse", "--verify", "-q", "HEAD")
-    except GitError:
-        return None
-    return output.decode().strip()
-
-
 def update(task: str, field: str, value: str) -> int:
     """Change one field of one task. Opens no gate: those are judged by the step."""
     root = state_root()
@@ -137,7 +170,10 @@ def update(task: str, field: str, value: str) -> int:
             known = ", ".join(shown(str(each["id"])) for each in state["tasks"][:20]) or "none"
             raise Refused(f"there is no task {shown(task)} (tasks: {known})")
         record[field] = wanted
-        return loop.finish_by_hand(state, record) if (field, wanted) == ("status", "done") else None
+        moved = loop.finish_by_hand(state, record) if (field, wanted) == ("status", "done") else None
+        if moved is not None and moved.next == NEXT_TASK:
+            changes.begin(root, os.environ, state)
+        return moved
 
     moved = states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
     print(f"Task {shown(task)}: {field} = {value}." + (f" Next: {moved.next}, {moved.why}." if moved else ""))
@@ -161,7 +197,9 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
     root = state_root()
     try:
         state = states.load(root)
-        problem = f"There is no autopilot-state.json in {root}."
+        left = states.removed(root)
+        removed = f" Somebody has removed it: {left}. `taskie autopilot restore` puts it back." if left else ""
+        problem = project.typeable(f"There is no {MARKER} in {root}.{removed}")
     except StoreError as error:
         state, problem = None, str(error)
     if state is None:
@@ -183,9 +221,9 @@ def _summary(root: str, state: State) -> dict[str, Any]:
 
 
 def _described(root: str, state: State) -> list[str | Table]:
-    spec = f"Spec {shown(state['spec_id'])}: {shown(state['spec_path'])}"
+    about = f"Spec {shown(state['spec_id'])}: {shown(state['spec_path'])}"
     if not state["plan_exists"]:
-        return [spec, "There is no plan yet, so nothing under src/ may be edited."]
+        return [about, "There is no plan yet, so nothing under src/ may be edited."]
     rows = [["", "TASK", *(field.upper() for field in states.FIELDS), "NAME"]]
     for task in state["tasks"]:
         fields = [str(task[field] or "-")[:20] for field in states.FIELDS]
@@ -194,7 +232,14 @@ def _described(root: str, state: State) -> list[str | Table]:
         rows.append([here, shown(str(task["id"]), 12), *fields, shown(task["name"], 40)])
     used = [f"{name} {count}" for name, count in state["counters"].items() if count]
     now = f"{task_label(state)}, step {state['step']}" + (f" ({', '.join(used)})" if used else "")
-    text: list[str | Table] = [spec, Table(rows), now]
+    text: list[str | Table] = [about, Table(rows), now]
+    if state["loop"]["details"]:
+        text += [
+            f"because {shown(str(state['loop']['why']), 200)}:",
+            *(f"  {shown(str(each), 300)}" for each in state["loop"]["details"]),
+        ]
+    if state["loop"]["test_command"]:
+        text.append(f"Test command: {evidence.as_typed(state['loop']['test_command'])}")
     if state["step"] == END:
         result = advancing.finish(root, os.environ)
         commits = ", ".join(str(each["hash"])[:8] for each in result["commits"])
@@ -206,10 +251,23 @@ def advance(event: str, *, as_json: bool = False) -> int:
     return answer(advancing.advance(state_root(), advancing.parse(event), os.environ, warn))
 
 
-def commit(message: str, *, as_json: bool = False) -> int:
+def commit(message: str, *, leave_out: Sequence[str] = (), as_json: bool = False) -> int:
     from taskie.autopilot import committing
 
-    return answer(committing.commit(state_root(), message, os.environ, warn))
+    root = state_root()
+    at = os.path.realpath(here())
+    apart = [os.path.join(at, each) for each in leave_out]
+    following = committing.commit(root, message, os.environ, warn, apart)
+    return answer(following, code=1 if following["next"] in ("commit", "stop") else 0)
+
+
+def restore() -> int:
+    """Put back what only our commands may change: the state, and the regression tests."""
+    from taskie.autopilot import restoring
+
+    for line in restoring.restore(state_root(), os.environ):
+        print(line)
+    return 0
 
 
 def verify(wait: float, *, as_json: bool = False) -> int:
@@ -239,23 +297,12 @@ def blueprint(spec: str, directory: str | None) -> int:
     return drawing.main(tree(), os.path.join(at, spec), directory and os.path.join(at, directory))
 
 
-def test(command: Sequence[str], timeout: float, *, as_json: bool) -> int:
-    """Run the tests, and remember their result until the step is done."""
-    from taskie.autopilot import testing
+def test(command: Sequence[str], timeout: float, *, replace: bool, as_json: bool) -> int:
+    """Run the tests, the plan's unless others are named, and remember what proves something."""
+    from taskie.autopilot import proving, testing
 
-    if not command:
-        raise CommandError("say what to run: `taskie autopilot test -- pytest -q`", 2)
     root = state_root()
-    tested = testing.run(command, cwd=here(), root=root, env=os.environ, seconds=timeout)
-
-    def remember(state: State) -> None:
-        state["loop"]["tested"] = {"passed": tested.passed, "failing": list(tested.failing[:1000])}
-
-    try:
-        if states.load(root) is not None:
-            states.edit(root, remember)
-    except StoreError as error:
-        warn(f"the result could not be recorded: {error}")
+    tested = proving.test(root, command, here(), os.environ, timeout, warn, replace=replace)
     if as_json:
         result = {"passed": tested.passed, "exit_code": tested.exit_code, "summary": tested.summary}
         print(json.dumps({**result, "failing": list(tested.failing), "log": tested.log}))

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from taskie.project import Context
     from taskie.protocol import Event
 
+MOST = 5  # warnings that are told
+
 
 def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     """Block with the next step, unless nothing has moved since the last block of this turn."""
@@ -26,22 +28,44 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
         state = states.load(context.root)
         if state is None or not state["plan_exists"] or state["step"] is None:
             return APPROVE
-        if state["step"] in (*HALTS, END):
-            return Decision(message=f"Autopilot: {_over(state)}")
         moves = state["loop"]["moves"]
         progress = state["loop"]["told"] != moves
+        if state["step"] in (*HALTS, END):
+            _tell(context.root, moves, progress)
+            return Decision(message=f"Autopilot: {_over(state)}", progress=progress)
         label = task_label(state)
         if not turn.may_block(progress):
             left = f"{label} is left at {state['step']}: nothing has moved since the last block"
             return Decision(message=f"Autopilot: {left}")
-        if progress:
-            # Before the block: one that cannot be remembered would be repeated for ever.
-            states.edit(context.root, lambda now: now["loop"].update(told=moves))
+        _tell(
+            context.root, moves, progress
+        )  # before the block: one that cannot be remembered would be repeated for ever
+    except states.Tampered as error:
+        told = typeable(f"Autopilot: {error}")
+        return (
+            Decision(f"{told}, and the loop goes on from there.", told) if turn.may_block() else Decision(message=told)
+        )
     except StoreError as error:
         return Decision(message=f"Autopilot: {error}")
-    files = [shown(file) for file in state["files_changed"]]
-    reason = texts.instruction(own_command(), label, state["step"], files, shown(state["spec_path"]))
+    reason = texts.instruction(
+        own_command(),
+        label,
+        state["step"],
+        texts.Known(
+            files=tuple(shown(file) for file in state["files_changed"]),
+            spec=shown(state["spec_path"]),
+            why=state["loop"]["why"] or "",
+            details=tuple(map(str, state["loop"]["details"])),
+            has_command=state["loop"]["test_command"] is not None,
+        ),
+    )
     return Decision(reason, f"Autopilot: {label}, next step {state['step']}")
+
+
+def _tell(root: str, moves: int, progress: bool) -> None:
+    """Remember that this stop has been told of everything up to this move."""
+    if progress:
+        states.edit(root, lambda now: now["loop"].update(told=moves))
 
 
 def task_label(state: State) -> str:
@@ -53,10 +77,18 @@ def task_label(state: State) -> str:
     return f"task {number} of {len(state['tasks'])} ({shown(str(task['id']))}: {shown(task['name'])})"
 
 
+def _warned(warnings: list[object]) -> str:
+    """The warnings themselves: the person need not ask for them."""
+    if not warnings:
+        return ""
+    more = f" and {len(warnings) - MOST} more" if len(warnings) > MOST else ""
+    count = f"{len(warnings)} warning{'s' if len(warnings) > 1 else ''}"
+    return f", with {count}: {'; '.join(shown(str(each), 200) for each in warnings[:MOST])}{more}"
+
+
 def _over(state: State) -> str:
     if state["step"] == END:
-        warnings = len(state["loop"]["warnings"])
-        noted = f", with {warnings} warning{'s' if warnings > 1 else ''}" if warnings else ""
+        noted = _warned(state["loop"]["warnings"])
         return typeable(f"every task is done{noted}; what follows is phase_3, see `taskie autopilot status`")
     go_on = typeable('`taskie autopilot advance \'{"step": "resume"}\'`')
     loop = state["loop"]

@@ -10,16 +10,23 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from taskie.autopilot.state import State, Task
     from taskie.autopilot.table import Move
 
 MAX_LINES = 1000  # of the log in the state; the spec has them all
+MAX_DETAILS = 40
+MAX_MADE = 2000
+WIDTH = 500
 
 
 class Done(Value):
-    """A finished step: its result, as the table knows it, and what else it reported."""
+    """A finished step: its result, as the table knows it, and what else it reported.
+
+    `details` are for the coder, if it is asked again; `warnings` for the person, to the end.
+    """
 
     step: str
     result: str
@@ -27,6 +34,10 @@ class Done(Value):
     regression: dict[str, Any] | None = None
     commit: str | None = None
     notes: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class Answer(Value):
@@ -38,11 +49,10 @@ class Answer(Value):
     to: str | None
 
 
-def plan(state: State, tasks: list[tuple[int | str, str]], base: str | None) -> None:
+def plan(state: State, tasks: list[tuple[int | str, str]]) -> None:
     """Set the tasks and begin with the first."""
     state["tasks"] = [states.new_task(number, name) for number, name in tasks]
     state["plan_exists"] = True
-    state["loop"]["base"] = base
     _begin(state, state["tasks"][0]["id"])
     log(state, f"planned {len(tasks)} task{'s' if len(tasks) > 1 else ''}")
     state["loop"]["moves"] += 1
@@ -68,8 +78,10 @@ def apply(state: State, done: Done) -> Answer:
     log(state, f"{event} -> {lead}: {moved.why}")
     for note in done.notes:
         log(state, note)
-    if moved.warns:
-        state["loop"]["warnings"].append(f"task {shown(str(task['id']))}: {moved.why}")
+    for warning in done.warnings:
+        log(state, f"warning: {warning}")
+    for warning in (*done.warnings, *((moved.why,) if moved.warns else ())):
+        states.warn(state, f"task {shown(str(task['id']))}: {shown(warning, WIDTH)}")
     state["loop"]["moves"] += 1
     state["loop"].update(why=moved.why, to=moved.to)
     if moved.next == NEXT_TASK:
@@ -78,7 +90,8 @@ def apply(state: State, done: Done) -> Answer:
 
 
 def finish_by_hand(state: State, task: Task) -> Answer | None:
-    """Somebody has declared a task done. If it is the current one, go on with the next."""
+    """Somebody has declared a task done, which the person is told. If it is the current one, go on with the next."""
+    states.warn(state, f"task {shown(str(task['id']))} was declared done by hand")
     if task is not states.current(state):
         log(state, f"task {shown(str(task['id']))} was declared done by hand")
         return None
@@ -106,10 +119,36 @@ def _note(state: State, task: Task, done: Done) -> None:
         loop["regression"] = done.regression
     elif done.step == "regression":
         loop["regression"] = None
-    loop["tested"] = loop["attempt"] = None
+    loop["attempt"] = None
+    if done.step == "coder":
+        loop["tested"] = None  # whatever was run before is of other code
+    if done.step == "tester":
+        loop["excused"] = done.result == "failed_out_of_scope"
+    if done.left_out:
+        leave_out(state, done.left_out)
+    leave(state, done.made)
+    earlier = loop["details"] if done.step == "debugger" else []
+    loop["details"] = [*earlier, *(shown(each, WIDTH) for each in done.details)][:MAX_DETAILS]
     if done.commit is not None:
         task["commit"] = loop["base"] = done.commit
+        loop["captured"] = {}
         loop["commits"].append({"task": task["id"], "hash": done.commit})
+
+
+def leave_out(state: State, paths: Iterable[str]) -> None:
+    """Changed files that are said not to be the task's; the person is told."""
+    loop = state["loop"]
+    for path in paths:
+        if path not in loop["left_out"]:
+            loop["left_out"].append(path)
+            log(state, f"changed, but left out as not the task's: {path}")
+            states.warn(state, f"changed, but left out as not the task's: {shown(path)}")
+
+
+def leave(state: State, made: Iterable[str]) -> None:
+    """New files of a run of the tests, or of the acceptance checks: nobody's work."""
+    loop = state["loop"]
+    loop["by_tests"] = list(dict.fromkeys([*loop["by_tests"], *made]))[:MAX_MADE]
 
 
 def _mark(task: Task, moved: Move, done: Done) -> None:

@@ -71,6 +71,24 @@ def read(root: str, path: str) -> str | None:
     return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
+def fingerprint(root: str, path: str) -> str:
+    """Of what people wrote in it: without the log and the status, which are ours. Empty if it cannot be read."""
+    from taskie.tree import digest
+
+    try:
+        text = read(root, path)
+    except StoreError:
+        return ""
+    if text is None:
+        return ""
+    lines = [line.rstrip() for line in text.split("\n")]
+    logged = section(lines, LOG)
+    if logged:
+        lines[logged.begin - 1 : logged.end] = []
+    said = [line for line in lines if line and line != ACTION and not _STATUS.match(line)]
+    return digest("\n".join(said).encode("utf-8", "surrogateescape"))
+
+
 def record(root: str, path: str, log: Sequence[str], *, blocked: bool) -> str | None:
     """Bring the spec up to date; returns a sentence if that is not possible. Nothing is written twice.
 

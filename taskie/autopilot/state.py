@@ -1,14 +1,17 @@
-"""`autopilot-state.json`: read and checked, changed under a lock, written in one piece. Decides nothing."""
+"""`autopilot-state.json`: read and checked, changed under a lock, written in one piece. Decides nothing.
+
+What the file says counts only if our commands wrote it: `kept` has a copy to compare it with.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 
-from taskie.autopilot import MARKER
+from taskie.autopilot import MARKER, kept
 from taskie.autopilot.table import END, FLOW, LIMITS, STEPS, Position
 from taskie.protocol import parse_json, shown
-from taskie.store import MAX_STATE, Lock, StoreError, read_regular, replace
+from taskie.store import MAX_STATE, Lock, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +39,18 @@ LOOP: dict[str, Any] = {
     "resume": None,
     "commit_failures": 0,
     "regression": None,  # the test that the last debugger proposed
-    "tested": None,  # the result of the last `autopilot test` of this step
+    "details": [],  # why the coder is asked again: the failing tests, the findings
+    "test_command": None,  # the plan's: {"argv": [...], "cwd": below the root}
+    "tested": None,  # the last run of it since the coder: {"passed", "failing", "tree", "summary", "log"}
+    "excused": False,  # the tester's failures were out of scope
+    "at_base": None,  # what fails at the task's base commit: {"commit", "command", "failing", "problem"}
+    "dirty": {},  # what was not as in the base commit when the task began; null if it was too much
+    "left_out": [],  # changed files that were reported as not the task's
+    "by_tests": [],  # new files that a run of the tests has left
+    "guarded": {},  # each file in tests/regression, and its content
+    "captured": {},  # the text of those that no commit has yet
+    "hooks": {},  # the repository's commit hooks when the task began
+    "spec": None,  # what the spec said when it was last looked at
     "moves": 0,
     "lines": 0,  # of the log, ever
     "told": None,  # the move at which the hook last blocked
@@ -51,6 +65,10 @@ LOOP: dict[str, Any] = {
 
 class StateError(StoreError):
     """There is no state that can be used; the message says what to do."""
+
+
+class Tampered(StateError):
+    """Something else than our commands has changed the state."""
 
 
 def path_of(root: str) -> str:
@@ -78,11 +96,32 @@ def new_task(number: int | str, name: str) -> Task:
     return {"id": number, "name": name, **dict.fromkeys(FIELDS, "pending"), "commit": None}
 
 
-def read_raw(root: str) -> State | None:
-    """The object in the file, None if there is no file; StateError if it is not a JSON object."""
-    data = read_regular(path_of(root))
+def load(root: str) -> State | None:
+    """The state, checked, with what it leaves open filled in; None if there is none."""
+    data, ours = kept.agreed(root, path_of(root))
     if data is None:
         return None
+    try:
+        state = _checked(_object(data))
+    except StateError as error:
+        raise error if ours else StateError(f"{error}, or put it back with `taskie autopilot restore`") from None
+    if not ours:
+        raise Tampered(
+            f"{MARKER} was changed by something else than `taskie autopilot`, so it does not count. "
+            "`taskie autopilot restore` puts back what it was"
+        )
+    return state
+
+
+def last_written(root: str) -> State | None:
+    """The object that our commands last wrote, checked by nobody; None if there is no state."""
+    data, ours = kept.agreed(root, path_of(root))
+    if data is not None and not ours:
+        data = kept.read(root) or data
+    return None if data is None else _object(data)
+
+
+def _object(data: bytes) -> State:
     try:
         raw = parse_json(data)
     except ValueError as error:
@@ -92,26 +131,53 @@ def read_raw(root: str) -> State | None:
     return raw
 
 
-def load(root: str) -> State | None:
-    """The state, checked, with what it leaves open filled in; None if there is none."""
-    raw = read_raw(root)
-    return None if raw is None else _checked(raw)
+def removed(root: str) -> str | None:
+    """What was under way here if somebody has removed its state; a part of a sentence."""
+    try:
+        data = kept.read(root)
+        state = None if data is None or os.path.lexists(path_of(root)) else _checked(_object(data))
+    except StoreError:
+        return None
+    if state is None or not state["plan_exists"] or state["step"] in (None, END):
+        return None
+    task = shown(str(state["current_task"]))
+    return f"the loop of {shown(state['spec_id'])} was under way, task {task} at {state['step']}"
+
+
+def restore(root: str) -> bool:
+    """Put back what our commands last wrote; whether that was anything else than what is there."""
+    with Lock(root) as lock:
+        _take(lock)
+        data = kept.read(root)
+        if data is None:
+            raise StateError(f"nothing is known of a loop in {root}: there is nothing to put back")
+        _checked(_object(data))
+        now, ours = kept.agreed(root, path_of(root))
+        if now is not None and ours:
+            return False
+        kept.write(root, path_of(root), data)
+        return True
 
 
 def need(root: str) -> State:
     """The state; without one StateError says how to begin."""
     state = load(root)
     if state is None:
-        raise StateError(f"there is no {MARKER} in {root}. Begin with `taskie autopilot init SPEC_ID SPEC_PATH`.")
+        left = removed(root)
+        before = f" Somebody has removed it: {left}. `taskie autopilot restore` puts it back." if left else ""
+        raise StateError(
+            f"there is no {MARKER} in {root}.{before} Begin with `taskie autopilot init SPEC_ID SPEC_PATH`."
+        )
     return state
 
 
 def edit(root: str, change: Callable[[State], T], after: Callable[[State], None] | None = None) -> T:
     """Change the state under its lock. If `change` raises, nothing is written; `after` sees what was."""
     with Lock(root) as lock:
-        if not lock.take(PATIENCE):
-            raise StateError(f"{MARKER} is in use by another process. Try again.")
+        _take(lock)
         state = need(root)
+        if kept.is_missing(root):
+            warn(state, f"{MARKER} was written by something else than `taskie autopilot` in this working tree")
         result = change(state)
         write(root, state)
         if after is not None:
@@ -119,11 +185,23 @@ def edit(root: str, change: Callable[[State], T], after: Callable[[State], None]
         return result
 
 
+def _take(lock: Lock) -> None:
+    if not lock.take(PATIENCE):
+        raise StateError(f"{MARKER} is in use by another process. Try again.")
+
+
+def warn(state: State, text: str) -> None:
+    """Something that the person is told to the end; once."""
+    warnings = state["loop"]["warnings"]
+    if text not in warnings:
+        warnings.append(text)
+
+
 def write(root: str, state: State) -> None:
     data = json.dumps(state, indent=2).encode() + b"\n"
     if len(data) > MAX_STATE:
         raise StateError(f"{MARKER} would be larger than {MAX_STATE >> 20} MB; nothing was written")
-    replace(path_of(root), data)
+    kept.write(root, path_of(root), data)
 
 
 def position(state: State) -> Position:
@@ -158,6 +236,11 @@ def is_path(value: object) -> bool:
         return isinstance(value, str) and value != "" and b"\0" not in os.fsencode(value)
     except UnicodeEncodeError:
         return False
+
+
+def is_word(value: object) -> bool:
+    """A string that a program can be given; it may be empty."""
+    return value == "" or is_path(value)
 
 
 def is_id(value: object) -> bool:
@@ -216,14 +299,23 @@ def _check_loop(state: State, raw: State) -> None:
         all(_is_count(loop[name]) for name in ("commit_failures", "moves", "lines")),
         "the counts in loop must be whole numbers, 0 or more",
     )
-    for name in ("commits", "warnings"):
+    for name in ("commits", "warnings", "details", "left_out", "by_tests"):
         _must(isinstance(loop[name], list), f"loop.{name} must be a list")
+    for name in ("guarded", "captured", "hooks"):
+        _must(isinstance(loop[name], dict), f"loop.{name} must be an object")
     _must(all(isinstance(each, dict) and is_hash(each.get("hash")) for each in loop["commits"]), "a commit has no hash")
     _must(loop["base"] is None or is_hash(loop["base"]), "loop.base must be null or a hash")
-    for name in ("regression", "attempt", "tested"):
+    for name in ("regression", "attempt", "tested", "test_command", "at_base", "dirty"):
         _must(loop[name] is None or isinstance(loop[name], dict), f"loop.{name} must be null or an object")
     test = loop["regression"] or {"test_file": "a", "test_code": ""}
     _must(is_path(test.get("test_file")) and isinstance(test.get("test_code"), str), "loop.regression is incomplete")
+    command = loop["test_command"] or {"argv": ["true"], "cwd": ""}
+    argv = command.get("argv")
+    _must(
+        isinstance(argv, list) and argv != [] and all(map(is_path, argv[:1])) and all(map(is_word, argv)),
+        "loop.test_command has no argv",
+    )
+    _must(command.get("cwd") == "" or is_path(command.get("cwd")), "loop.test_command has no cwd")
     if raw.get("step") is None and state["tasks"]:
         left = next((task for task in state["tasks"] if task["status"] != "done"), None)
         state["current_task"] = left and left["id"]
