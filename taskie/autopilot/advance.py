@@ -170,8 +170,8 @@ def _coder(root: str, state: State, event: dict[str, Any], env: Mapping[str, str
     left = changes.unreported(root, env, state, tree, (*files, *apart))
     if left:
         raise Refused(
-            f"changed, and not in files_changed: {changes.listed(left)}. Not met: coder = done, with its files_changed. "
-            'Report every file of the task; name what is not the task\'s in "left_out", ignore it, or put it back'
+            f"changed, and not in files_changed: {changes.listed(left)}. Not met: coder = done, with its "
+            'files_changed. Name what is not the task\'s in "left_out", have git ignore it, or put it back'
         )
     return Done("coder", ANY, files, left_out=apart)
 
@@ -196,7 +196,7 @@ def _tester(root: str, state: State, event: dict[str, Any], tree: Tree | None) -
     ran = evidence.failures(state)
     found = list(dict.fromkeys(map(_text, [*claimed, *ran])))
     scoped = evidence.scoped(root, state, [*claimed, *ran])
-    if scoped or not found:
+    if scoped or not claimed:
         log = (state["loop"]["tested"] or {}).get("log")
         where = (f"Full output: {log}",) if log else ()
         details = (*dict.fromkeys(map(_text, scoped)), *_findings(event), *where)

@@ -28,6 +28,8 @@ from taskie.protocol import Event
 ROOT = Path(plugin_root())
 TASKIE = [sys.executable, str(ROOT / "bin" / "taskie"), "autopilot"]
 SPEC = "ai/features/FTR-1.md"
+# The plan's test command: it does what a script says that is no part of the tree, and passes without one.
+SUITE = "sh -c 'test ! -e .git/suite || . ./.git/suite'"
 # What leads from the beginning of a task to each step.
 PATH: dict[str, dict[str, Any]] = {
     "coder": {"files_changed": ["src/app.py"]},
@@ -88,11 +90,11 @@ class Autopilot:
 
     def begin(self, *names: str) -> None:
         """A state and a plan with these tasks. Both commands write the same wherever they find the same."""
-        key = (names, self._head(), *self.bytes())
+        key = (names, self._head(), self._files(), *self.bytes())
         if key not in self._begun:
             self.do("init", "FTR-1", SPEC)
             tasks = [{"id": number, "name": name} for number, name in enumerate(names or ("first",), 1)]
-            self.do("plan", json.dumps(tasks), "--test-command", "true")
+            self.do("plan", json.dumps(tasks), "--test-command", SUITE)
             self._begun[key] = self.bytes()
         for path, content in zip((self.path, self.spec), self._begun[key]):
             if content is not None:
@@ -105,6 +107,11 @@ class Autopilot:
         if copy is not None:
             Path(copy).parent.mkdir(parents=True, exist_ok=True)
             Path(copy).write_bytes(self.path.read_bytes())
+
+    def _files(self) -> tuple[tuple[str, bytes], ...]:
+        """The working tree: what is uncommitted when a task begins is in its state."""
+        found = (path for path in sorted(self.root.rglob("*")) if ".git" not in path.parts and path.is_file())
+        return tuple((str(path.relative_to(self.root)), path.read_bytes()) for path in found)
 
     def _head(self) -> str:
         """Where HEAD is."""
@@ -142,6 +149,21 @@ class Autopilot:
             if at == step:
                 return
             self.advance(at, **event)
+
+    def suite(self, script: str = "exit 0") -> None:
+        """What the plan's test command does from now on."""
+        self.write(".git/suite", script)
+
+    def red(self, *failing: str) -> None:
+        """Have the tests fail, with these in their summary, and run them."""
+        self.suite("".join(f"echo 'FAILED {each} - x'\n" for each in failing) + "exit 1")
+        assert self.run("test").returncode == 1
+
+    def commit_by_hand(self, message: str = "feat(app): greet", *options: str) -> str:
+        """A commit of everything without our command; its hash."""
+        self.project.git("add", "src")
+        self.project.git("commit", "-q", *options, "-m", message)
+        return self.project.git("rev-parse", "HEAD").strip()
 
     def write(self, name: str, text: str) -> Path:
         path = self.root / name
