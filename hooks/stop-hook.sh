@@ -27,7 +27,7 @@ markers=
 # <markers> of the engines that take an event, written by `make generate`
 case $1 in
     --pre-tool-use) markers='autopilot-state.json' ;;
-    --fail-open) markers='autopilot-state.json .gauntlet/config.yml .claude/claudex .taskie/plans' ;;
+    --fail-open) markers='autopilot-state.json .gauntlet/config.yml .git/taskie/gauntlet gauntlet_logs/.execution_state .claude/claudex .taskie/plans' ;;
 esac
 
 if [ -n "$markers" ] && [ -n "$CLAUDE_PROJECT_DIR" ]; then

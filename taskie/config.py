@@ -124,6 +124,8 @@ class Config(Value):
     review_fail_on: tuple[str, ...] = _setting(("minor",), _severities)
     review_push: bool = _setting(False, _flag)
     loop_guard: str = _setting("progress", _one_of("progress", "strict"))
+    gauntlet_insist: int = _setting(2, _whole(0))
+    gauntlet_rules_from: str = _setting("worktree", _one_of("worktree", "base"))
     claudex_sandbox: str = _setting("bypass", _one_of("bypass", "workspace-write"))
     warnings: tuple[str, ...] = ()
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
         MARKER: str  # the file or directory below a project's root that says: this engine is used here
         EVENTS: dict[str, str]  # the events it takes, each with the client's matcher; "" matches everything
-        FILES: tuple[str, ...]  # what it keeps in a project beside the marker: no change that another engine looks at
+        TRACES: tuple[str, ...]  # what says that it was used here, where the marker has been removed
         SUMMARY: str  # one line about its commands; "" where they stand at the top level
 
         def detect(self, roots: list[str]) -> str | None:

@@ -1,10 +1,12 @@
 """The registry: which engines there are, in the order in which the hook asks them. Knows their names only.
 
-A new engine is a package that keeps the contract in `taskie.engine`, and one line here; `make generate` brings its
+A new engine is a package that keeps the contract in `taskie.engine`, and a line or two here; `make generate` brings its
 marker and its events into `hooks/`. Cheap, deterministic engines come first: the first block ends the search.
 """
 
 from __future__ import annotations
+
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +19,13 @@ ENGINES = {
     "gauntlet": "taskie.gauntlet",
     "claudex": "taskie.claudex",
     "plans": "taskie.plans",
+}
+# What each keeps in a project, no matter whether it can be loaded: no change that another one looks at.
+FILES = {
+    "autopilot": ("autopilot-state.json", "ai/.test-output"),
+    "gauntlet": ("gauntlet_logs",),
+    "claudex": (".claude/claudex",),
+    "plans": (".taskie",),
 }
 
 
@@ -38,13 +47,18 @@ def events() -> dict[str, str]:
 
 
 def markers(event: str) -> list[str]:
-    """The markers of the engines that take an event."""
-    return [load(name).MARKER for name in ENGINES if event in load(name).EVENTS]
+    """The markers and traces of the engines that take an event."""
+    return [path for name in ENGINES if event in load(name).EVENTS for path in (load(name).MARKER, *load(name).TRACES)]
+
+
+def is_used(engine: Engine, directory: str) -> bool:
+    """Whether an engine is used in a directory, or was."""
+    return any(os.path.lexists(os.path.join(directory, path)) for path in (engine.MARKER, *engine.TRACES))
 
 
 def files() -> tuple[str, ...]:
     """What the engines keep in a project for themselves: bookkeeping, and nobody's work."""
-    return tuple(path for name in ENGINES for path in load(name).FILES)
+    return tuple(path for kept in FILES.values() for path in kept)
 
 
 def switch(event: str) -> str:

@@ -129,32 +129,40 @@ def decide(
     cwd = _directory(event, needed=event.name == "Stop" and not only)
     places = project.places(cwd, env, event.tool_input.get("file_path") if event.name != "Stop" else None)
     decision = APPROVE
-    asked = False
+    applying = []
     for name in [only] if only else engines.ENGINES:
         try:
             engine = engines.load(name)
             if event.name not in engine.EVENTS:
                 continue
-            roots = [place for place in places if os.path.lexists(os.path.join(place, engine.MARKER))]
+            roots = [place for place in places if engines.is_used(engine, place)]
             root = engine.detect(roots) if roots else None
             if root is None and only and roots:
                 root = roots[0]  # whoever asks for one engine wants its answer
-            if root is None:
-                continue
-            asked = True
+            if root is not None:
+                applying.append((name, engine, root))
+        except Exception as error:
+            decision = _failed(decision, error, env, name)
+    for name, engine, root in applying:
+        try:
             settings = config.load(root, env)
             turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress)
-            context = project.Context(root, cwd, settings, env, deadline, client)
+            context = project.Context(root, cwd, settings, env, deadline, client, len(applying) == 1)
             if settings.warnings:  # at once, so that they are not lost with an engine that fails
                 decision = merge(decision, Decision(warnings=settings.warnings))
             own = engine.on_event(event.replace(cwd=cwd), turn, context)
             decision = own if decision is APPROVE else merge(decision, own)
         except Exception as error:
-            warning = report(error, env, f"Taskie's engine {name}")
-            decision = merge(decision, Decision(warnings=(warning,), details=FAILED))
+            decision = _failed(decision, error, env, name)
         if decision.reason is not None:
             break
-    return decision if asked or decision.details else decision.replace(details=ELSEWHERE)
+    return decision if applying or decision.details else decision.replace(details=ELSEWHERE)
+
+
+def _failed(decision: Decision, error: Exception, env: Mapping[str, str], name: str) -> Decision:
+    """An engine's own failure is a warning; the others still answer."""
+    warning = report(error, env, f"Taskie's engine {name}")
+    return merge(decision, Decision(warnings=(warning,), details=FAILED))
 
 
 def _directory(event: Event, *, needed: bool) -> str:

@@ -21,7 +21,7 @@ class Context(Value):
     """Where an engine works: its root, the agent's directory, its settings, and until when (monotonic).
 
     `client`: it is called as in `hooks.json`. A script gets the words that the design fixes, a person in a client what
-    helps there.
+    helps there. `alone`: no other engine has something to do here, so all of the time is this one's.
     """
 
     root: str
@@ -30,6 +30,7 @@ class Context(Value):
     env: Mapping[str, str]
     deadline: float
     client: bool = False
+    alone: bool = False
 
 
 def here() -> str:
@@ -84,6 +85,27 @@ def working_tree(path: str) -> str | None:
             return None
         at = parent
     return at
+
+
+def common_git_directory(path: str) -> str | None:
+    """The git directory that all worktrees of a directory's repository share, found without git's help."""
+    tree = working_tree(path)
+    if tree is None:
+        return None
+    found = os.path.join(tree, ".git")
+    try:
+        if os.path.isfile(found):  # a worktree or a submodule says where its own is
+            found = os.path.join(tree, _line(found).removeprefix("gitdir: "))
+        if os.path.isfile(os.path.join(found, "commondir")):
+            found = os.path.join(found, _line(os.path.join(found, "commondir")))
+        return os.path.realpath(found) if os.path.isdir(found) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _line(path: str) -> str:
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return file.readline(4096).rstrip("\n")
 
 
 def is_inside(root: str, path: str) -> bool:

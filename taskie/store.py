@@ -85,6 +85,15 @@ def remove(path: str) -> bool:
     return True
 
 
+def digest(data: bytes) -> str:
+    """BLAKE2b, 20 bytes. `hashlib` loads OpenSSL, which takes longer than all hashing here."""
+    try:
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
+    return blake2b(data, digest_size=20).hexdigest()
+
+
 def timestamp() -> str:
     """This second, in UTC, as records have it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -13,6 +13,7 @@ import stat
 
 from taskie.git import Git
 from taskie.protocol import shown
+from taskie.store import digest
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -31,8 +32,7 @@ class ChangedFile(Value):
 
 
 class Snapshot(Value):
-    """The repository at one moment. Paths are the repository's, `prefix` is the project's own directory in it, `common`
-    the git directory that all its worktrees share.
+    """The repository at one moment. Paths are the repository's, `prefix` is the project's own directory in it.
 
     `tree` is the fingerprint of everything, and `key` of what is not as in `commit`: cheaper, and the same key means
     the same tree. `files` has mode and content of every file, unless `tree` was known. `hidden` are files that git was
@@ -42,7 +42,6 @@ class Snapshot(Value):
 
     top: str
     prefix: str
-    common: str
     commit: str | None
     branch: str
     changed: tuple[ChangedFile, ...]
@@ -64,6 +63,8 @@ class Snapshot(Value):
 class Repository(Git):
     """Asks git about the project."""
 
+    _located: tuple[str, str] | None = None
+
     def snapshot(
         self, leave_out: Sequence[str] = (), rules: bytes = b"", known: tuple[str | None, str | None] = (None, None)
     ) -> Snapshot:
@@ -73,13 +74,7 @@ class Repository(Git):
         repository; below the project alone where the path begins with `/`. `rules`: what else the evidence depends
         on. `known`: a key, and the tree that it stands for.
         """
-        code, output, complaint = self.attempt(["rev-parse", "--show-toplevel", "--show-prefix", "--git-common-dir"])
-        if code:
-            detail = complaint.decode("utf-8", "replace").strip().splitlines()
-            raise self.failure(
-                f"{self.root} is not in a usable git repository ({shown(detail[-1] if detail else 'git failed')})"
-            )
-        top, prefix, common = map(os.fsdecode, output.split(b"\n")[:3])
+        top, prefix = self.located()
         status = self(
             "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames",
             "--ignore-submodules=dirty",
@@ -89,7 +84,7 @@ class Repository(Git):
         hidden = [os.fsdecode(path) for path in _HIDDEN.findall(index)]
         # A sparse checkout hides files, too, but has none of them.
         hidden = [path for path in hidden if not left_out.fullmatch(path) and os.path.lexists(os.path.join(top, path))]
-        seen = _parse(top, prefix, status, hidden, left_out).replace(common=os.path.join(self.root, common))
+        seen = _parse(top, prefix, status, hidden, left_out)
         present = [entry.path for entry in seen.changed if entry.mode]
         contents = self._hashes(top, [*present, *seen.untracked, *seen.hidden])
         listed = [f"{contents[path]} ".encode() + os.fsencode(path) for path in sorted(contents)]
@@ -105,6 +100,19 @@ class Repository(Git):
                 b"\0".join([rules, *(f"{files[path]} ".encode() + os.fsencode(path) for path in sorted(files))])
             )
         return seen.replace(key=key, tree=tree, files=files)
+
+    def located(self) -> tuple[str, str]:
+        """The working tree's root and the project's directory in it. `failure` if there is none."""
+        if self._located is None:
+            code, output, complaint = self.attempt(["rev-parse", "--show-toplevel", "--show-prefix"])
+            if code:
+                detail = complaint.decode("utf-8", "replace").strip().splitlines()
+                raise self.failure(
+                    f"{self.root} is not in a usable git repository ({shown(detail[-1] if detail else 'git failed')})"
+                )
+            top, prefix = map(os.fsdecode, output.split(b"\n")[:2])
+            self._located = (top, prefix)
+        return self._located
 
     def _hashes(self, top: str, paths: Sequence[str]) -> dict[str, str]:
         """Mode and content of files that differ from the index, as git would store them: line endings must not
@@ -194,7 +202,6 @@ def _parse(top: str, prefix: str, status: bytes, hidden: list[str], left_out: re
     return Snapshot(
         top,
         prefix,
-        "",
         commit,
         branch,
         tuple(changed),
@@ -225,12 +232,3 @@ def _own_hash(path: str) -> str:
         return digest(_content(path))
     except OSError:
         return "unreadable"
-
-
-def digest(data: bytes) -> str:
-    """BLAKE2b, 20 bytes. `hashlib` loads OpenSSL, which takes longer than all hashing here."""
-    try:
-        from _blake2 import blake2b
-    except ImportError:
-        from hashlib import blake2b
-    return blake2b(data, digest_size=20).hexdigest()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MARKER = "autopilot-state.json"
 EVENTS = {"PreToolUse": "Edit|Write|MultiEdit", "Stop": ""}
-FILES: tuple[str, ...] = ("autopilot-state.json", "ai/.test-output")
+TRACES: tuple[str, ...] = ()
 SUMMARY = "the tasks of a spec, one after another, each through gates that are code"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MARKER = ".claude/claudex"
 STATE = ".state"
 EVENTS = {"Stop": ""}
-FILES: tuple[str, ...] = (".claude/claudex",)
+TRACES: tuple[str, ...] = ()
 SUMMARY = "a plan or a diff that a second agent, Codex, reviews round by round"
 
 

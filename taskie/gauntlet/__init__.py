@@ -5,6 +5,8 @@ Light, because the hook asks every engine whether it applies: the work is in `en
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
@@ -17,21 +19,21 @@ if TYPE_CHECKING:
 
 MARKER = ".gauntlet/config.yml"
 EVENTS = {"Stop": ""}
-FILES: tuple[str, ...] = ("gauntlet_logs",)
+TRACES: tuple[str, ...] = (".git/taskie/gauntlet", "gauntlet_logs/.execution_state")
 SUMMARY = "quality gates that run when the agent stops"
 # Each kind of gate is a module of its own, whose contract is `kinds.GateKind`, and has a folder of the same name.
 KINDS = {"check": "checks", "review": "reviews"}
 
 
 def detect(roots: list[str]) -> str | None:
-    """The nearest."""
-    return roots[0]
+    """The nearest that has rules, else where they were."""
+    return next((root for root in roots if os.path.lexists(os.path.join(root, MARKER))), roots[0])
 
 
 def on_event(event: Event, turn: Turn, context: Context) -> Decision:
     from taskie.gauntlet.engine import decision, stop
 
-    return decision(stop(turn, context.root, context.env, context.deadline))
+    return decision(stop(turn, context))
 
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:

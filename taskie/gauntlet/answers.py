@@ -8,7 +8,7 @@ import os
 from taskie.gauntlet.verdict import Unable
 from taskie.protocol import parse_json
 from taskie.store import StoreError, read_object
-from taskie.tree import digest as digest_of
+from taskie.store import digest as digest_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

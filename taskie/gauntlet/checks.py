@@ -103,13 +103,14 @@ class CheckRun:
         os.close(self._fd)
         code = outcome.exit_code
         status: GateStatus = "failed"
+        unrunnable = False
         summary = outcome.problem or f"exit code {code}"
         if outcome.cause == "deadline" and outcome.seconds:
             status, summary = "unable", f"{summary}, which is all the time that the hook has"
         elif outcome.cause in ("start", "deadline"):
             status = "unable"
         elif code in NOT_RUNNABLE:
-            status = "unable"
+            status, unrunnable = "unable", True
             summary = f"its program {NOT_RUNNABLE[code]}: {shown(' '.join(tail[-1:]), 200)}"
         elif code == 0:
             status = summary = "passed"
@@ -124,4 +125,5 @@ class CheckRun:
             tests=(*tests[:MAX_TESTS], f"… and {len(tests) - MAX_TESTS} more") if len(tests) > MAX_TESTS else tests,
             advice=self._check.fix_instructions,
             seconds=outcome.seconds,
+            unrunnable=unrunnable,
         )

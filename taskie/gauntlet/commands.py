@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
-from taskie.gauntlet import KINDS, MARKER, answers, changes, lock, record
+from taskie.gauntlet import KINDS, MARKER, answers, changes, lock, record, rulebook
 from taskie.gauntlet.config import Gates, load
 from taskie.gauntlet.entries import Job, jobs
+from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.run import RunRequest, execute_run
 from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult
 
@@ -111,6 +112,12 @@ def _summary(result: RunResult) -> None:
         print(project.typeable("`taskie gauntlet clean` starts over."))
 
 
+def _ledger(root: str) -> Ledger | None:
+    """None outside a repository."""
+    common = project.common_git_directory(root)
+    return Ledger(common, root, os.environ) if common else None
+
+
 def clean() -> int:
     root = root_here()
     log_dir = os.path.join(root, _config(root).log_dir)
@@ -122,6 +129,7 @@ def clean() -> int:
         raise CommandError("a run is in progress; its logs are not moved")
     try:
         moved = record.archive(log_dir, with_state=True)
+        record.start_over(_ledger(root))
     finally:
         lock.release(log_dir, held)
     print(f"Moved {len(moved)} files to {os.path.join(log_dir, record.PREVIOUS)}." if moved else "Nothing to clean.")
@@ -157,8 +165,8 @@ def list_gates() -> int:
 def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     log_dir = os.path.join(root, config.log_dir)
     repository = changes.GatedRepository(root, os.environ, time.monotonic() + 60)
-    seen = repository.seen(config.log_dir, config.rules)
-    before = record.load(log_dir, [])
+    before = record.load(log_dir, _ledger(root), [])
+    seen = repository.seen(config.log_dir, rulebook.digests(root), before)
     base = changes.find_base(repository, seen, config.base_branch, before)
     found = changes.find(repository, seen, base)
     return found, jobs(config, found.files, before.open_gates, os.environ)
@@ -183,14 +191,15 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
     config = _config(root)
     log_dir = os.path.join(root, config.log_dir)
     warnings: list[str] = []
-    before = record.load(log_dir, warnings)
+    before = record.load(log_dir, _ledger(root), warnings)
     unanswered = {
         gate: sum(violation.get("status") == "new" for violation in violations)
         for gate, (_, violations) in answers.read_files(log_dir).items()
     }
     unfinished = before.is_orphaned
     running = lock.is_held(log_dir)
-    runs_left = max(0, config.max_retries + 1 - before.runs)
+    failures = [before.failures(key) for key in before.open_gates]
+    runs_left = max(0, config.max_retries + 1 - min(failures, default=0))
     data = {
         "status": before.status,
         "last_run_completed_at": before.last_run_completed_at,

@@ -10,22 +10,40 @@ import math
 import os
 import time
 
-from taskie.gauntlet import config, record
+from taskie.gauntlet import MARKER, config, record, rulebook
+from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.lock import LOCKED, is_held
-from taskie.gauntlet.verdict import BLOCKING, SPOKEN, Invalid, RunResult, Unable, not_run, reason
-from taskie.guard import Turn
+from taskie.gauntlet.verdict import (
+    BLOCKING,
+    PASSES,
+    SPOKEN,
+    START_OVER,
+    Invalid,
+    RunResult,
+    Unable,
+    not_run,
+    reason,
+    spent_message,
+)
+from taskie.project import common_git_directory, typeable
 from taskie.protocol import Decision, speakable
+from taskie.store import StoreError
+from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from taskie.gauntlet.changes import GatedRepository
     from taskie.gauntlet.config import Gates, HookSettings
     from taskie.gauntlet.record import Record
     from taskie.gauntlet.verdict import GauntletStatus
+    from taskie.guard import Turn
+    from taskie.project import Context
     from taskie.tree import Snapshot
 
 SILENT = ("no_config", "passed")
+QUIET = ("no_config", "no_changes", "no_applicable_gates")  # nothing was at stake, so there is nothing to say
 # The status and the message of what the hook answers without asking this engine.
 _UNASKED: Mapping[str, tuple[GauntletStatus, str]] = {
     "skipped": ("stop_hook_disabled", "TASKIE_HOOK_SKIP is set, so no gate was run"),
@@ -33,20 +51,31 @@ _UNASKED: Mapping[str, tuple[GauntletStatus, str]] = {
     "elsewhere": ("no_config", "No .gauntlet/config.yml here: this project has no gauntlet"),
     "failed": ("error", ""),
 }
-SHARE = 290.0  # seconds of the hook's time; other engines need theirs
+SHARE = 290.0  # seconds of the hook's time, where other engines need theirs
 DISABLED = "The gauntlet's stop hook is switched off, so no gate was run"
 
 
 def decision(result: RunResult) -> Decision:
-    """In the words that both clients accept."""
-    message = f"Gauntlet: {spoken(result)}"
+    """In the words that both clients accept. What ran nothing and has nothing against the agent is not worth a line."""
+    blocks = result.status in BLOCKING
+    quiet = result.status in QUIET or (result.status == "passed" and not result.gates)
     return Decision(
-        reason=reason(result) if result.status in BLOCKING else None,
-        message=message,
+        reason=_with_rules(result.again or reason(result), result.rules) if blocks else None,
+        message=None if quiet and not result.rules else f"Gauntlet: {spoken(result)}",
         warnings=result.warnings,
         progress=result.progress,
         details=result,
     )
+
+
+def _with_rules(text: str, rules: tuple[str, ...]) -> str:
+    """A verdict under other rules than the last one's says so first."""
+    return f"{changed_rules(rules)}\n\n{text}" if rules else text
+
+
+def changed_rules(rules: tuple[str, ...]) -> str:
+    more = f" and {len(rules) - 8} more" if len(rules) > 8 else ""
+    return f"THE RULES HAVE CHANGED since the last verdict: {', '.join(rules[:8])}{more}."
 
 
 def render(decision: Decision) -> str:
@@ -63,89 +92,220 @@ def render(decision: Decision) -> str:
     }
     if blocks:
         out["reason"] = out["stopReason"] = speakable(decision.reason or "")
-    if result.status not in SILENT:
+    if result.status not in SILENT or result.rules or result.warnings:
         out["systemMessage"] = speakable("\n".join([f"Gauntlet: {spoken(result)}", *result.warnings]))
     return json.dumps(out)
 
 
 def spoken(result: RunResult) -> str:
     """The message for the person, with the status where it is not a plain pass."""
+    rules = f" {changed_rules(result.rules)}" if result.rules else ""
     if result.status in ("passed", "passed_with_warnings", "failed", "retry_limit_exceeded"):
-        return f"{result.message}. Status: {SPOKEN[result.status]}"
+        return f"{result.message}. Status: {SPOKEN[result.status]}{'.' if rules else ''}{rules}"
     log = f" See {result.console_log_path}" if result.console_log_path else ""
-    return f"{result.message}.{log}"
+    return f"{result.message}.{log}{rules}"
 
 
-def stop(turn: Turn, root: str, env: Mapping[str, str], deadline: float) -> RunResult:
+class Look(Value):
+    """What the stop was made on. `seen` is None where git cannot say; `answers`: what the agent said of violations."""
+
+    before: Record
+    seen: Snapshot | None
+    answers: str | None
+
+    @property
+    def same_tree(self) -> bool:
+        """Whether these are the files that the last verdict was about."""
+        return self.seen is not None and self.seen.tree == self.before.tree
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether everything is as it was: the files, the commit, the branch, the answers."""
+        seen, before = self.seen, self.before
+        return (
+            seen is not None
+            and self.same_tree
+            and (seen.commit, seen.branch, self.answers) == (before.commit, before.branch, before.answers)
+        )
+
+
+def stop(turn: Turn, context: Context) -> RunResult:
     """The answer to one stop: what is known is read, the gates are run if that says so."""
-    until = min(deadline, time.monotonic() + SHARE)
+    root, env = context.root, context.env
     if env.get(config.ENABLED, "").strip().lower() in config.NO:
         return RunResult("stop_hook_disabled", f"{DISABLED} ({config.ENABLED})")
+    until = context.deadline if context.alone else min(context.deadline, time.monotonic() + SHARE)
+    warnings: list[str] = []
+    place = _Place(root, env, until)
+    sealed = record.sealed(place.ledger, warnings)
+    from_base = "base" in (context.config.gauntlet_rules_from, sealed.rules_from)
     try:
-        gates = config.load_settings(root).checked()
-        settings = config.hook_settings(gates, env)
+        with rulebook.OpenRules(root, place.repository if from_base else None) as book:
+            answer = _under(book, turn, context, place, sealed, until)
     except (Invalid, Unable) as error:
-        return not_run(error)
+        answer = _without_rules(not_run(error), turn, context, place, sealed)
+    return answer.replace(warnings=tuple(dict.fromkeys((*warnings, *answer.warnings))))
+
+
+class _Place:
+    """The project's repository and its ledger, if there is a repository. git is not asked before it has to be."""
+
+    def __init__(self, root: str, env: Mapping[str, str], until: float) -> None:
+        common = common_git_directory(root)
+        self.ledger = Ledger(common, root, env) if common else None
+        self.overlooked = rulebook.overlooked(common) if common else {}
+        self._arguments = (root, env, until)
+
+    @property
+    def repository(self) -> GatedRepository:
+        from taskie.gauntlet.changes import GatedRepository
+
+        return GatedRepository(*self._arguments)
+
+    def remembers(self, before: Record, insisted: int) -> bool:
+        """Whether it is noted how often a verdict was repeated: else that could go on for ever."""
+        try:
+            if self.ledger and before.insisted != insisted:
+                record.write(self.ledger, before.replace(insisted=insisted))
+        except StoreError:
+            return False
+        return self.ledger is not None
+
+
+def _under(
+    book: rulebook.Rulebook, turn: Turn, context: Context, place: _Place, sealed: Record, until: float
+) -> RunResult:
+    """The answer under these rules. Invalid or Unable if they cannot be used."""
+    root, env = context.root, context.env
+    gates = config.load_settings(book.root).checked()
+    settings = config.hook_settings(gates, env)
     warnings = list(settings.warnings)
+    rules = {**rulebook.digests(book.root), **place.overlooked}
+    changed = tuple(rulebook.changed(sealed.rules, rules))
     if not settings.enabled:
-        return RunResult("stop_hook_disabled", DISABLED, warnings=settings.warnings)
+        left = f". Failures are still open: {_listed(sealed)}" if sealed.failed else ""
+        return RunResult("stop_hook_disabled", DISABLED + left, warnings=tuple(warnings), rules=changed)
     log_dir = os.path.join(root, gates.log_dir)
-    before = record.load(log_dir, warnings)
-    progress, seen = False, None
-    if turn.active and not turn.strict:
-        progress, seen = _progress(gates, root, log_dir, before, env, until)
-    answer = due(
-        turn,
-        settings,
-        before,
-        progress=progress,
-        held=os.path.lexists(os.path.join(log_dir, record.LOCK)) and is_held(log_dir),
-    )
+    before = record.beside(sealed, log_dir, place.ledger is not None, warnings)
+    held = is_held(log_dir)
+    answer = unlooked(turn, settings, before, held)
+    progress = False
     if answer is None:
-        from taskie.gauntlet.run import RunRequest, execute_run
+        look = _look(place, gates, rules, log_dir, before)
+        answer = looked(turn, look, context.config.gauntlet_insist, gates.max_retries)
+        progress = turn.active and not look.unchanged
+        if answer is None:
+            answer = idle(settings, before, held)
+        if answer is None:
+            from taskie.gauntlet.run import RunRequest, execute_run
 
-        request = RunRequest(root, env, until, reuse=True, fresh=not turn.active, seen=seen)
-        answer = execute_run(request, gates)
-    return answer.replace(warnings=tuple(dict.fromkeys((*warnings, *answer.warnings))), progress=progress)
+            request = RunRequest(
+                root, env, until, reuse=True, active=turn.active, by_hand=False, seen=look.seen, book=book
+            )
+            answer = execute_run(request, gates)
+        elif answer.status in BLOCKING and not place.remembers(before, before.insisted + 1 if turn.active else 0):
+            answer = RunResult("stop_hook_active", f"Nothing can be recorded{_left_open(before)}", before.log)
+    return answer.replace(
+        warnings=tuple(dict.fromkeys((*warnings, *answer.warnings))),
+        rules=answer.rules or changed,
+        progress=progress or turn.progress,
+    )
 
 
-def due(turn: Turn, settings: HookSettings, before: Record, *, progress: bool, held: bool) -> RunResult | None:
-    """None if the gates are to be run now; else why not. Pure.
+def _look(place: _Place, gates: Gates, rules: Mapping[str, str], log_dir: str, before: Record) -> Look:
+    from taskie.gauntlet import answers
 
-    `progress`: something has changed since the last run failed. `held`: another run is under way.
+    try:
+        seen = place.repository.seen(gates.log_dir, rules, before)
+    except Unable:
+        seen = None  # the run says so
+    return Look(before, seen, answers.digest(log_dir) if before.failed else before.answers)
+
+
+def unlooked(turn: Turn, settings: HookSettings, before: Record, held: bool) -> RunResult | None:
+    """What can be answered without looking at the tree; None if it has to be looked at. Pure."""
+    if turn.active and turn.strict:
+        message = 'A hook has blocked this turn already, and loop.guard is "strict", so no gate was run'
+        return RunResult("stop_hook_active", message + _left_open(before))
+    if turn.active and before.is_new and not turn.progress:
+        message = "A hook has blocked this turn already, and no run is on record here, so no gate was run"
+        return RunResult("stop_hook_active", f"{message} (no endless loop)")
+    return None if turn.active or before.failed or before.is_orphaned else idle(settings, before, held)
+
+
+def looked(turn: Turn, look: Look, insist: int, max_retries: int) -> RunResult | None:
+    """What the record answers for this tree; None if the gates have to be run. Pure.
+
+    A verdict is repeated as long as nothing has changed, `insist` times in a turn. A commit, or an answer about a
+    violation, is worth a run, but no more repetitions.
     """
-    unfinished = before.failed or before.is_orphaned
-    if turn.active and not turn.may_block(progress):
-        message = "A hook has blocked this turn already and nothing has changed since, so no gate was run"
-        message += " (no endless loop)"
-        if unfinished:
-            which = ", ".join(before.open_gates[:8]) or "the last run did not finish"
-            message += f". Failures are still open: {which}"
-        return RunResult("stop_hook_active", message)
-    if held:
-        return RunResult("lock_exists", LOCKED)
-    elapsed = before.seconds_since() if before.last_run_completed_at and not unfinished else None
-    # A time in the future means that the clock went back, and nothing about the interval.
-    if elapsed is not None and 0 <= elapsed < settings.interval * 60:
-        left = math.ceil(settings.interval - elapsed / 60)
-        message = f"The run interval of {settings.interval:g} min has not elapsed ({left} min left), so no gate was run"
-        return RunResult("interval_not_elapsed", message)
+    before = look.before
+    if look.seen is None or before.is_orphaned:
+        return None
+    if before.is_spent(max_retries) and (turn.active or look.same_tree):
+        message = spent_message(before.open_gates, max_retries)
+        return RunResult("retry_limit_exceeded", message, before.log, rules=())
+    if before.failed and look.same_tree:
+        if turn.active and before.insisted >= insist:
+            message = "Nothing has changed since the last verdict, and it has been repeated often enough for one turn"
+            return RunResult("stop_hook_active", message + _left_open(before), before.log)
+        if look.unchanged and before.reason:
+            again = f"NOTHING HAS CHANGED since this verdict, so no gate was run again.\n\n{before.reason}"
+            return RunResult("failed", f"Nothing has changed, and still {before.message}", before.log, again=again)
+        return None
+    if not look.unchanged or before.failed:
+        return None
+    if before.status in PASSES and before.passed_tree == before.tree:
+        status: GauntletStatus = "passed" if before.status == "passed" else "passed_with_warnings"
+        return RunResult(status, "These very files have passed already, so nothing was run")
+    if before.status == "no_changes":
+        return RunResult("no_changes", before.message or "No changes")
     return None
 
 
-def _progress(
-    gates: Gates, root: str, log_dir: str, before: Record, env: Mapping[str, str], until: float
-) -> tuple[bool, Snapshot | None]:
-    """Whether something has changed since the last run failed, with retries left: only then is it run again."""
-    if not before.failed or before.tree is None or before.is_spent(gates.max_retries):
-        return False, None
-    from taskie.gauntlet import answers
-    from taskie.gauntlet.changes import GatedRepository
+def idle(settings: HookSettings, before: Record, held: bool) -> RunResult | None:
+    """Why no run may begin now, if so. Pure."""
+    if held:
+        return RunResult("lock_exists", LOCKED)
+    # What proved nothing is as good as no run.
+    if before.failed or before.is_orphaned or before.status == "infrastructure_error":
+        return None
+    elapsed = before.seconds_since()
+    # A time in the future means that the clock went back, and nothing about the interval.
+    if elapsed is None or not 0 <= elapsed < settings.interval * 60:
+        return None
+    left = math.ceil(settings.interval - elapsed / 60)
+    message = f"The run interval of {settings.interval:g} min has not elapsed ({left} min left), so no gate was run"
+    return RunResult("interval_not_elapsed", message)
 
-    try:
-        rules = config.load(root, gates).rules
-        seen = GatedRepository(root, env, until).seen(gates.log_dir, rules)
-    except (Unable, Invalid):
-        return False, None  # what cannot be seen is not evidence
-    changed = seen.tree != before.tree or seen.commit != before.commit
-    return changed or answers.digest(log_dir) != before.answers, seen
+
+def _without_rules(result: RunResult, turn: Turn, context: Context, place: _Place, sealed: Record) -> RunResult:
+    """Rules that cannot be used, or are gone, close no gate: what was open is insisted on, and the person is told."""
+    gone = not os.path.lexists(os.path.join(context.root, MARKER))
+    now = {**rulebook.digests(context.root), **place.overlooked}
+    rules = tuple(rulebook.changed(sealed.rules, now))
+    if gone:
+        if not sealed.rules:
+            return RunResult("no_config", f"No {MARKER} here: this project has no gauntlet")
+        result = RunResult("no_config", f"The gauntlet's rules are gone ({MARKER}), so no gate was run")
+    insisted = sealed.insisted + 1 if turn.active else 0
+    may_block = not turn.active or (not turn.strict and insisted <= context.config.gauntlet_insist)
+    if sealed.open_gates and sealed.reason and rules and may_block and place.remembers(sealed, insisted):
+        again = f"{result.message}. That closes no gate: put the rules back as they were.\n\n{sealed.reason}"
+        return RunResult(
+            "failed", f"{result.message}, and still {sealed.message}", sealed.log, again=again, rules=rules
+        )
+    if gone and place.ledger:
+        place.ledger.forget()  # it has been told, and is not worth a line at every stop
+    return result.replace(message=result.message + _left_open(sealed), rules=rules)
+
+
+def _listed(before: Record) -> str:
+    return ", ".join(before.open_gates[:8]) or "the last run did not finish"
+
+
+def _left_open(before: Record) -> str:
+    """What the person must know when the agent is let go with a failure."""
+    if not before.failed and not before.is_orphaned:
+        return ""
+    return typeable(f". Failures are still open: {_listed(before)}. Once you have looked at them, {START_OVER}")

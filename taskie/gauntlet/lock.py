@@ -1,24 +1,21 @@
-"""One run at a time: `.gauntlet-run.lock` in the log directory."""
+"""One run at a time: `.gauntlet-run.lock` in the log directory. It is locked by a living process, or it is nothing."""
 
 from __future__ import annotations
 
-import json
+import fcntl
 import os
-import time
 
 from taskie.gauntlet.record import LOCK
 from taskie.gauntlet.verdict import Unable
-from taskie.protocol import parse_json
-from taskie.store import Lock, StoreError, read_regular
 
-STALE = 600.0
 LOCKED = "Another gauntlet is already running in this project"
+_SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def take(directory: str) -> int | None:
     """A descriptor to be given to `release`, or None if another run is under way. The directory is made for it.
 
-    What a dead process has left is taken over, by one taker only.
+    A file that nobody has locked is what a dead process has left, or somebody's touch: it is taken over.
     """
     path = os.path.join(directory, LOCK)
     try:
@@ -27,76 +24,52 @@ def take(directory: str) -> int | None:
         raise Unable(f"the log directory {directory} cannot be made ({error.strerror})") from None
     if not os.access(directory, os.W_OK | os.X_OK):
         raise Unable(f"the log directory {directory} cannot be written; make it writable or set log_dir")
-    try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-    except FileExistsError:
-        return None if is_held(directory) or not _clear(directory, path) else take(directory)
-    except OSError as error:
-        raise Unable(f"{path} cannot be written ({error.strerror})") from None
-    try:
-        os.write(fd, json.dumps({"pid": os.getpid(), "born": _born(os.getpid())}).encode())
-    except OSError as error:
-        release(directory, fd)
-        raise Unable(f"{path} cannot be written ({error.strerror})") from None
-    return fd
-
-
-def _clear(directory: str, path: str) -> bool:
-    """Remove a stale lock, unless somebody else is about to."""
-    try:
-        with Lock(directory) as guard:
-            if not guard.take(1.0) or is_held(directory):
-                return False
-            os.unlink(path)
-            return True
-    except (OSError, StoreError) as error:
-        raise Unable(f"the stale lock {path} cannot be removed ({error})") from None
+    while True:
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | _SAFELY, 0o666)
+        except OSError as error:
+            raise Unable(f"{path} cannot be written ({error.strerror}); remove it") from None
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whoever had it may have removed it before it was ours.
+            if os.path.samestat(os.fstat(fd), os.lstat(path)):
+                os.ftruncate(fd, 0)
+                os.write(fd, f"{os.getpid()}\n".encode())
+                return fd
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            os.close(fd)
+            raise Unable(f"{path} cannot be locked ({error.strerror}); remove it") from None
+        os.close(fd)
 
 
 def release(directory: str, fd: int) -> None:
-    """Only what is ours: somebody may have taken it over while this machine slept. As long as we have it open, no
-    other file can be taken for it."""
+    """Only what is ours: somebody may have removed it, and another run have begun."""
     path = os.path.join(directory, LOCK)
     try:
         if os.path.samestat(os.fstat(fd), os.lstat(path)):
             os.unlink(path)
     except OSError:
-        pass  # it becomes stale
+        pass  # a file that nobody has locked is none
     os.close(fd)
 
 
 def is_held(directory: str) -> bool:
-    """A lock counts unless it is older than ten minutes and its process is gone. A fresh one always counts."""
-    path = os.path.join(directory, LOCK)
+    """Whether a living process has it."""
     try:
-        age = time.time() - os.lstat(path).st_mtime
+        fd = os.open(os.path.join(directory, LOCK), os.O_RDONLY | _SAFELY)
     except OSError:
         return False
-    if -STALE < age < STALE:
-        return True  # a little in the future too: clocks are set back
-    return _is_alive(path)
-
-
-def _is_alive(path: str) -> bool:
     try:
-        content = parse_json(read_regular(path, 4096) or b"")
-    except (ValueError, StoreError):
-        return False  # nothing in it that could be alive
-    number, born = (content.get("pid"), content.get("born")) if isinstance(content, dict) else (content, None)
-    if type(number) is not int or not 0 < number < 2**31:
-        return False
-    try:
-        os.kill(number, 0)
-    except PermissionError:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
         pass
-    except OSError:
-        return False
-    return not born or _born(number) in (None, born)  # another process may have got the number since
-
-
-def _born(number: int) -> str | None:
-    try:
-        with open(f"/proc/{number}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[19].decode()
-    except (OSError, IndexError):
-        return None
+    finally:
+        os.close(fd)
+    return False

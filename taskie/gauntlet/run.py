@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 
-from taskie.gauntlet import KINDS, answers, changes, lock, record
+from taskie.gauntlet import KINDS, answers, changes, lock, record, rulebook
 from taskie.gauntlet.config import load
 from taskie.gauntlet.entries import jobs
 from taskie.gauntlet.kinds import RunContext
+from taskie.gauntlet.ledger import Ledger
+from taskie.gauntlet.rulebook import Rulebook
 from taskie.gauntlet.verdict import (
     SIGNS,
     SPOKEN,
@@ -20,11 +22,14 @@ from taskie.gauntlet.verdict import (
     Unable,
     conclude,
     not_run,
+    reason,
     recorded,
     spent_message,
+    still_failed,
 )
 from taskie.logs import Console
 from taskie.programs import Programs
+from taskie.project import common_git_directory
 from taskie.store import StoreError, timestamp
 from taskie.values import Value
 
@@ -43,8 +48,9 @@ MOST_AT_ONCE = 8
 
 
 class RunRequest(Value):
-    """What is asked for. `reuse`: a gate that has passed on this very tree is not run again. `fresh`: a spent
-    retry limit may start over if the tree is another. `names` empty: every gate of these kinds."""
+    """What is asked for. `reuse`: a gate that has passed on this very tree is not run again. `active`: a hook has
+    blocked in this turn; if none has, a spent retry limit may start over on another tree. `names` empty: every gate of
+    these kinds. `book`: the rules, if they are not the working tree's own."""
 
     root: str
     env: Mapping[str, str]
@@ -52,7 +58,9 @@ class RunRequest(Value):
     kinds: tuple[str, ...] = tuple(KINDS)
     names: tuple[str, ...] = ()
     reuse: bool = False
-    fresh: bool = True
+    active: bool = False
+    by_hand: bool = True
+    book: Rulebook | None = None
     seen: Snapshot | None = None
     echo: Callable[[str], None] | None = None
     tick: Callable[[Sequence[str]], None] | None = None
@@ -61,14 +69,15 @@ class RunRequest(Value):
 def execute_run(request: RunRequest, settings: Gates | None = None) -> RunResult:
     """Run the gates that apply. What they lack is a result too; a mistake of ours is not."""
     try:
-        config = load(request.root, settings).checked()
+        book = request.book or Rulebook(request.root)
+        config = load(book.root, settings).checked()
         log_dir = os.path.join(request.root, config.log_dir)
         with Programs() as programs:  # a signal must not leave the lock behind
             held = lock.take(log_dir)
             if held is None:
                 return RunResult("lock_exists", f"{lock.LOCKED} ({os.path.join(log_dir, record.LOCK)})")
             try:
-                return _Run(request, config, log_dir, programs).go()
+                return _Run(request, config, book, log_dir, programs).go()
             finally:
                 lock.release(log_dir, held)
     except (Invalid, Unable, StoreError) as error:
@@ -78,7 +87,7 @@ def execute_run(request: RunRequest, settings: Gates | None = None) -> RunResult
 class _Run:
     """The run under its lock."""
 
-    def __init__(self, request: RunRequest, config: Gates, log_dir: str, programs: Programs) -> None:
+    def __init__(self, request: RunRequest, config: Gates, book: Rulebook, log_dir: str, programs: Programs) -> None:
         self.request = request
         self.config = config
         self.log_dir = log_dir
@@ -88,9 +97,20 @@ class _Run:
         self.failed_fast = False
         self.console: Console | None = None
         self.repository = changes.GatedRepository(request.root, request.env, request.deadline)
-        self.seen = request.seen or self.repository.seen(config.log_dir, config.rules)
-        self.before = record.load(log_dir, self.warnings)
+        self.repository.located()
+        common = common_git_directory(request.root) or ""
+        self.ledger = Ledger(common, request.root, request.env)
+        self.before = record.load(log_dir, self.ledger, self.warnings)
+        self.rules = {**rulebook.digests(book.root), **rulebook.overlooked(common)}
+        self.from_base = "base" if book.commit else None
+        if book.commit:
+            self.warnings.append(f"The rules are those of commit {book.commit[:12]}, where this branch left its base")
+        self.changed_rules = rulebook.changed(self.before.rules, self.rules)
+        self.seen = request.seen or self._look()
         self.began = timestamp()
+
+    def _look(self) -> Snapshot:
+        return self.repository.seen(self.config.log_dir, self.rules, self.before)
 
     def go(self) -> RunResult:
         request, config, seen = self.request, self.config, self.seen
@@ -99,14 +119,20 @@ class _Run:
             self._auto_clean(base.stale)
         before = self.before
         orphaned, open_gates = before.is_orphaned, before.open_gates
-        if before.is_spent(config.max_retries):
-            if not request.fresh or before.tree in (None, seen.tree):
+        if before.is_spent(config.max_retries) and not request.by_hand:
+            if request.active or before.tree in (None, seen.tree):
                 return self._end("retry_limit_exceeded", spent_message(open_gates, config.max_retries))
             record.archive(self.log_dir)
-            self.before = before = before.replace(runs=0)
-        if request.reuse and before.passed_tree == seen.tree and not orphaned and not open_gates:
+            gates = {key: {**gate, "failures": 0} for key, gate in before.gates.items()}
+            self.before = before = before.replace(runs=0, status="failed", gates=gates, fewest=None)
+        if request.reuse and not orphaned and not open_gates:
             status: GauntletStatus = "passed_with_warnings" if before.status == "passed_with_warnings" else "passed"
-            return self._end(status, "These very files have passed already, so nothing was run")
+            if before.passed_tree == seen.tree:
+                return self._end(status, "These very files have passed already, so nothing was run")
+            if self._passed_elsewhere():
+                return self._end(
+                    "passed", "These very files have passed already in another worktree, so nothing was run"
+                )
         # What the last run saw beyond its commit counts, unless this tree is the one that passed.
         more = () if seen.tree == before.passed_tree else before.dirty
         found = changes.find(self.repository, seen, base, more)
@@ -115,15 +141,24 @@ class _Run:
             everything = base.replace(since=changes.empty_tree(self.repository))
             files = changes.find(self.repository, seen, everything).files
         applicable = jobs(config, files, open_gates, request.env)
-        gone = [key for key in open_gates if key not in {job.key for job in applicable}]
-        self.warnings += [f"{key} had failed, and is no longer among the gates that run here" for key in gone]
+        moot = [job for job in applicable if not os.path.isdir(os.path.join(request.root, job.directory))]
+        applicable = [job for job in applicable if job not in moot]
+        self.moot = [job.key for job in moot if job.key in open_gates]
+        self.warnings += [f"{key} had failed, and its directory is gone" for key in self.moot]
+        self.gone = [key for key in open_gates if key not in {job.key for job in (*applicable, *moot)}]
         of_kinds = [job for job in applicable if job.kind in request.kinds]
         wanted = [job for job in of_kinds if not request.names or job.gate.name in request.names]
-        if not wanted:
-            return self._nothing(gone, bool(files))
+        if not wanted and not self.gone:
+            return self._nothing(bool(files))
         self._run_gates(found, wanted)
-        still_open = [key for key in open_gates if key not in gone]
-        return self._concluded(wanted, still_open, gone, complete=len(wanted) == len(applicable))
+        return self._concluded(wanted, complete=len(wanted) == len(applicable))
+
+    def _passed_elsewhere(self) -> bool:
+        """Whether another worktree of this repository has these very files, under these very rules, on record."""
+        return any(
+            other.get("passed_tree") == self.seen.tree and other.get("prefix", "") == self.seen.prefix
+            for other in self.ledger.others()
+        )
 
     def _auto_clean(self, why: str) -> None:
         before = self.before
@@ -134,18 +169,37 @@ class _Run:
         kept = {key: before.gates[key] for key in before.open_gates} if before.tree == self.seen.tree else {}
         status = "failed" if kept else None
         self.before = before.replace(
-            status=status, tree=None, passed_tree=None, answers=None, gates=kept, carried={}, runs=0
+            status=status,
+            tree=None,
+            key=None,
+            passed_tree=None,
+            answers=None,
+            gates=kept,
+            carried={},
+            fewest=None,
+            runs=0,
         )
-        record.save(self.log_dir, self.before, self.warnings)
+        record.save(self.log_dir, self.ledger, self.before, self.warnings)
 
-    def _nothing(self, gone: Sequence[str], changed: bool) -> RunResult:
-        if gone:
-            gates = {key: gate for key, gate in self.before.gates.items() if key not in gone}
-            record.archive(self.log_dir)
-            record.save(self.log_dir, self.before.replace(status=None, gates=gates), self.warnings)
+    def _nothing(self, changed: bool) -> RunResult:
+        """Nothing was run, but looked at: the next stop must know whether this is still the same tree."""
+        seen, before = self.seen, self.before
+        status: GauntletStatus = "no_applicable_gates" if changed else "no_changes"
+        message = f"No changes since {self.base.name}, so nothing was run"
         if changed:
-            return self._end("no_applicable_gates", "No applicable gates: none matches the changed files")
-        return self._end("no_changes", f"No changes since {self.base.name}, so nothing was run")
+            message = "No applicable gates: none matches the changed files"
+        gates = {key: gate for key, gate in before.gates.items() if key not in self.moot}
+        if not self.request.names and self.request.kinds == tuple(KINDS):
+            after = before.replace(
+                status=status, message=message, tree=seen.tree, key=seen.key, branch=seen.branch, commit=seen.commit,
+                prefix=seen.prefix, rules=before.rules or self.rules, rules_from=self.from_base, gates=gates,
+                in_base=self.base.holds_head,
+            )  # fmt: skip
+            try:
+                record.write(self.ledger, after)
+            except StoreError as error:
+                self.warnings.append(f"{error}, so this is not recorded")
+        return self._end(status, message)
 
     def _run_gates(self, found: changes.Changes, wanted: Sequence[Job]) -> None:
         """Until there is a result for each of them."""
@@ -223,16 +277,24 @@ class _Run:
                 details = [*result.tests, *result.tail, *([result.log] if result.log else [])]
                 self.console.note(*(f"    {line}" for line in details))
 
-    def _concluded(
-        self, wanted: Sequence[Job], open_before: Sequence[str], gone: Sequence[str], complete: bool
-    ) -> RunResult:
-        results = [self.results[job.key] for job in wanted]
+    def _concluded(self, wanted: Sequence[Job], complete: bool) -> RunResult:
+        request, before = self.request, self.before
+        results = [still_failed(self.results[job.key], before) for job in wanted]
+        results += [GateResult(key, "failed", "It failed before, and the rules no longer run it") for key in self.gone]
         names = {job.key: job.shown for job in wanted}
-        verdict = conclude(results, names, open_before, self.before.runs + 1, self.config.max_retries)
-        after = recorded(self.before, results, verdict, tree=self.seen.tree, complete=complete, gone=gone)
+        tree = self.seen.tree
+        known = before.replace(gates={key: gate for key, gate in before.gates.items() if key not in self.moot})
+        verdict = conclude(results, names, known, tree, self.config.max_retries, request.by_hand)
+        after = recorded(before, results, verdict, tree=tree, rules=self.rules, complete=complete, moot=self.moot)
         ran = any(result.log and not result.reused for result in results)
         # Gates change files too; progress is counted from what they left.
-        seen = self.repository.seen(self.config.log_dir, self.config.rules) if verdict.still_open else self.seen
+        seen = self._look() if verdict.still_open else self.seen
+        if not set(verdict.still_open) <= {result.key for result in results}:
+            seen = seen.replace(tree="", key="")  # of an open gate that was not asked now, nothing is known here
+        repeated = before.insisted + 1 if request.active and tree == before.tree else 0
+        after = after.replace(
+            tree=seen.tree, key=seen.key, prefix=seen.prefix, insisted=repeated, rules_from=self.from_base
+        )
         if ran:
             after = after.replace(
                 branch=self.seen.branch,
@@ -242,9 +304,15 @@ class _Run:
                 answers=answers.digest(self.log_dir),
                 last_run_completed_at=timestamp(),
             )
-        if ran or not self.console:  # else nobody could be asked
-            record.save(self.log_dir, after.replace(tree=seen.tree), self.warnings)
         result = self._end(verdict.status, verdict.message, tuple(results))
+        if verdict.status == "failed":
+            after = after.replace(reason=reason(result), log=result.console_log_path)
+        if (ran or not self.console or self.gone) and not record.save(self.log_dir, self.ledger, after, self.warnings):
+            result = result.replace(warnings=tuple(self.warnings))
+            if request.active:  # a block that nobody remembers could be repeated for ever
+                return result.replace(
+                    status="infrastructure_error", message=f"{verdict.message}; nothing can be recorded"
+                )
         if not verdict.still_open:
             try:
                 record.archive(self.log_dir)
@@ -261,7 +329,7 @@ class _Run:
             self.console.note(message)
             self.console.close()
         path = self.console.path if self.console else None
-        return RunResult(status, message, path, None, results, tuple(self.warnings))
+        return RunResult(status, message, path, None, results, tuple(self.warnings), rules=tuple(self.changed_rules))
 
 
 def _has_room(work: GateRun, running: Iterable[GateRun], at_once: int) -> bool:

@@ -6,6 +6,7 @@ One set of names for the run, the hook and the record. Pure: reads and writes no
 from __future__ import annotations
 
 from taskie.errors import CommandError
+from taskie.project import typeable
 from taskie.protocol import shown
 from taskie.values import Value
 
@@ -51,8 +52,8 @@ MAX_REASON = 9000
 
 INSTRUCTIONS = """\
 You must fix this now. You cannot stop until it is resolved or one of the endings below is reached. When you stop, \
-the gates are run again by themselves to verify your fixes: do not start them yourself. Committing, or stopping \
-again without a change, does not help.
+the gates are run again by themselves to verify your fixes. Committing does not help, and stopping again without a \
+change is answered with this same verdict; then the person is told which gates you left open.
 
 Trust level: medium. Fix what is wrong, and what you reasonably agree with. Skip a review's violation only if it is \
 mistaken, outside this task, or a matter of taste; failing checks are never skipped.
@@ -65,11 +66,13 @@ It ends with one of: "Status: Passed", "Status: Passed with warnings" (violation
 "Status: Retry limit exceeded" (a person has to look at it)."""
 
 
+START_OVER = "`taskie gauntlet clean` starts over"
 BLOCKING = ("failed",)  # the statuses with which the agent must go on; whoever decides about a stop looks here
 
 
 class GateResult(Value):
-    """What came of one gate in one run. `unable`: it could not be asked, so nothing is known."""
+    """What came of one gate in one run. `unable`: it could not be asked, so nothing is known. `unrunnable`: because its
+    program is not there or may not be run."""
 
     key: str
     status: GateStatus
@@ -82,10 +85,12 @@ class GateResult(Value):
     violations: tuple[dict[str, Any], ...] = ()
     carried: tuple[dict[str, Any], ...] = ()
     reused: bool = False
+    unrunnable: bool = False
 
 
 class RunResult(Value):
-    """One run. `console_log_path` is where everything can be read, wherever the logs are by now."""
+    """One run, or what is on record of one. `console_log_path` is where everything can be read, wherever the logs are
+    by now. `rules`: which of them have changed since the last verdict. `again`: the reason of a verdict on record."""
 
     status: GauntletStatus
     message: str
@@ -94,6 +99,8 @@ class RunResult(Value):
     gates: tuple[GateResult, ...] = ()
     warnings: tuple[str, ...] = ()
     progress: bool = False
+    rules: tuple[str, ...] = ()
+    again: str | None = None
 
 
 class Problem(Value):
@@ -129,52 +136,81 @@ def not_run(error: Exception) -> RunResult:
 
 
 class Verdict(Value):
-    """The run's status and message; which gates are open after it, whatever was run."""
+    """The run's status and message; which gates are open after it, whatever was run, and how often each has failed."""
 
     status: GauntletStatus
     message: str
-    still_open: tuple[str, ...]
+    failures: Mapping[str, int] = {}
+    fewest: int | None = None
+
+    @property
+    def still_open(self) -> tuple[str, ...]:
+        return tuple(self.failures)
+
+
+def still_failed(result: GateResult, before: Record) -> GateResult:
+    """A gate that was open, or whose program has run before, does not pass by becoming impossible to run."""
+    was = before.gates.get(result.key, {}).get("status")
+    if result.status != "unable" or not (was == "failed" or (was and result.unrunnable)):
+        return result
+    how = "It failed before" if was == "failed" else "It ran before"
+    return result.replace(status="failed", summary=f"{how}, and cannot be run now: {result.summary}")
 
 
 def conclude(
-    results: Sequence[GateResult], names: Mapping[str, str], open_before: Sequence[str], number: int, max_retries: int
+    results: Sequence[GateResult], names: Mapping[str, str], before: Record, tree: str, max_retries: int, by_hand: bool
 ) -> Verdict:
-    """A failure is cleared only by a pass of the same gate; what could not be asked clears nothing."""
+    """A failure is cleared only by a pass of the same gate; what could not be asked clears nothing.
+
+    What counts against a gate are its failures on different trees since it last passed. They count from the beginning
+    when fewer gates are open than ever since the last pass: that is progress. A run by hand counts for nothing.
+    """
     passed = {result.key for result in results if result.status == "passed"}
     failed = [result for result in results if result.status == "failed"]
     unable = [result for result in results if result.status == "unable"]
-    still_open = tuple(dict.fromkeys([*(k for k in open_before if k not in passed), *(r.key for r in failed)]))
+    still_open = dict.fromkeys([*(k for k in before.open_gates if k not in passed), *(r.key for r in failed)])
+    progress = before.fewest is not None and len(still_open) < before.fewest
+    fewest = min(len(still_open), before.fewest or len(still_open)) or None
+    counts = {}
+    for key in still_open:
+        again = before.gates.get(key, {}).get("tree") == tree and key in before.open_gates
+        fails_anew = not again and not by_hand and any(result.key == key for result in failed)
+        counts[key] = 0 if progress else before.failures(key) + fails_anew
     gates = f"{len(results)} gate{'' if len(results) == 1 else 's'}"
     if failed:
         listed = [names.get(result.key, result.key) for result in failed]
         more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
         message = f"{len(failed)} of {gates} failed: {', '.join(listed[:8])}{more}"
-        if number > max_retries:
-            advice = "The retry limit is exceeded, a person should look at it"
-            return Verdict("retry_limit_exceeded", f"{message}. {advice}", still_open)
-        return Verdict("failed", message, still_open)
+        if all(count > max_retries for count in counts.values()):
+            advice = typeable(f"The retry limit is exceeded, a person should look at it; then {START_OVER}")
+            return Verdict("retry_limit_exceeded", f"{message}. {advice}", counts, fewest)
+        return Verdict("failed", message, counts, fewest)
     if unable:
         why = "; ".join(f"{names.get(result.key, result.key)}: {result.summary}" for result in unable)
         message = f"{len(unable)} of {gates} could not be run, so nothing is proven: {why}"
-        return Verdict("infrastructure_error", message, still_open)
+        return Verdict("infrastructure_error", message, counts, fewest)
     carried = sum(len(result.carried) for result in results)
     if carried:
         issues = "issue was" if carried == 1 else "issues were"
         message = f"{gates} passed; {carried} {issues} skipped with a reason"
-        return Verdict("passed_with_warnings", message, still_open)
-    return Verdict("passed", f"{gates} passed", still_open)
+        return Verdict("passed_with_warnings", message, counts, fewest)
+    return Verdict("passed", f"{gates} passed", counts, fewest)
 
 
 def recorded(
-    before: Record, results: Sequence[GateResult], verdict: Verdict, *, tree: str, complete: bool, gone: Sequence[str]
+    before: Record,
+    results: Sequence[GateResult],
+    verdict: Verdict,
+    *,
+    tree: str,
+    rules: Mapping[str, str],
+    complete: bool,
+    moot: Sequence[str],
 ) -> Record:
-    """The record after the run, but for when and where it ended. `complete`: every gate that applies was asked."""
-    gates = {
-        key: gate
-        for key, gate in before.gates.items()
-        if key not in gone and (gate.get("status") == "failed" or gate.get("tree") == tree)
-    }
-    carried: dict[str, list[dict[str, Any]]] = {k: v for k, v in before.carried.items() if k not in gone}
+    """The record after the run, but for when and where it ended. `complete`: every gate that applies was asked; `moot`:
+    gates of what is no longer there."""
+    gates = {key: gate for key, gate in before.gates.items() if key not in moot}
+    carried: dict[str, list[dict[str, Any]]] = {k: v for k, v in before.carried.items() if k not in moot}
     for result in results:
         if result.status not in ("passed", "failed"):
             continue
@@ -184,13 +220,20 @@ def recorded(
         carried.pop(result.key, None)
         if result.carried:
             carried[result.key] = list(result.carried)
+    for key, count in verdict.failures.items():
+        gates[key] = {**gates.get(key, {}), "status": "failed", "failures": count}
     status = verdict.status
     if status in PASSES and verdict.still_open:
         status = "failed"  # of a part that was not run now
     passed_tree = before.passed_tree if before.passed_tree == tree and status in PASSES else None
     if complete and status in PASSES:
         passed_tree = tree
-    return before.replace(status=status, gates=gates, carried=carried, passed_tree=passed_tree)
+    if passed_tree or not before.rules:
+        before = before.replace(rules=rules)
+    return before.replace(
+        status=status, gates=gates, carried=carried, passed_tree=passed_tree, fewest=verdict.fewest,
+        message=verdict.message, lost=False, is_new=False,
+    )  # fmt: skip
 
 
 def reason(result: RunResult) -> str:
@@ -229,4 +272,5 @@ def spent_message(open_gates: Sequence[str], max_retries: int) -> str:
     count = len(open_gates)
     failures = f"{count} gate{'' if count == 1 else 's'} still failing" if count else "the last run failed"
     which = ", ".join(open_gates[:8]) or "see the logs"
-    return f"The retry limit ({max_retries}) is exceeded and {failures}: {which}. A person should look at it"
+    limit = f"The retry limit ({max_retries}) is exceeded and {failures}: {which}"
+    return typeable(f"{limit}. A person should look at it; then {START_OVER}")

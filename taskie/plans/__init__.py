@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MARKER = ".taskie/plans"
 EVENTS = {"Stop": ""}
-FILES: tuple[str, ...] = (".taskie",)
+TRACES: tuple[str, ...] = ()
 SUMMARY = ""
 
 

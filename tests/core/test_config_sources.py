@@ -210,7 +210,7 @@ def test_unknown_setting_is_named(sources: Sources) -> None:
     assert "max_reviews" in warning
 
 
-@pytest.mark.parametrize("section", ["gauntlet", "review_max", "loop_", "rev", "_", "''"])
+@pytest.mark.parametrize("section", ["autopilot", "review_max", "loop_", "rev", "_", "''"])
 def test_sections_of_others_are_theirs(sources: Sources, section: str) -> None:
     sources.project.write_text(f"[{section}]\nmax_reviews = 1\nmax_turns = 2\nreviews = 3\n")
     assert sources.load() == DEFAULT

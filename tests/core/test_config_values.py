@@ -40,6 +40,8 @@ FROM_TOML = [
     ("review", "push", "true", True),
     ("review", "push", '"false"', False),
     ("loop", "guard", '"strict"', "strict"),
+    ("gauntlet", "insist", "0", 0),
+    ("gauntlet", "rules_from", '"base"', "base"),
     ("claudex", "sandbox", '"workspace-write"', "workspace-write"),
 ]
 
@@ -66,6 +68,8 @@ FROM_ENVIRONMENT = [
     ("REVIEW_PUSH", "1", True),
     ("REVIEW_PUSH", "false", False),
     ("LOOP_GUARD", "strict", "strict"),
+    ("GAUNTLET_INSIST", "5", 5),
+    ("GAUNTLET_RULES_FROM", "base", "base"),
     ("CLAUDEX_SANDBOX", "workspace-write", "workspace-write"),
 ]
 
@@ -87,6 +91,8 @@ WRONG_IN_TOML = [
     *(("review", "fail_on", value) for value in ('"critical"', "true", "1", "[]", '["minor", 2]', '"minor,,major"')),
     *(("review", "push", value) for value in ('"on"', "1", "0", "[]", '["true"]', "{}", '""')),
     *(("loop", "guard", value) for value in ('"lax"', "true", "0", '["strict"]', '"Strict"')),
+    *(("gauntlet", "insist", value) for value in ("-1", "1.5", '"often"', "true")),
+    *(("gauntlet", "rules_from", value) for value in ('"main"', "true", '["base"]')),
     *(("claudex", "sandbox", value) for value in ('"none"', "true", '"read-only; true"', '["bypass"]')),
 ]
 
@@ -119,6 +125,8 @@ WRONG_IN_ENVIRONMENT = [
     ("REVIEW_FAIL_ON", "minor,severe"),
     ("REVIEW_PUSH", "yes"),
     ("LOOP_GUARD", "lax"),
+    ("GAUNTLET_INSIST", "often"),
+    ("GAUNTLET_RULES_FROM", "main"),
     ("CLAUDEX_SANDBOX", "none; true"),
 ]
 
@@ -153,6 +161,8 @@ def test_defaults(tmp_path: Path) -> None:
         review_fail_on=("minor",),
         review_push=False,
         loop_guard="progress",
+        gauntlet_insist=2,
+        gauntlet_rules_from="worktree",
         claudex_sandbox="bypass",
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,33 @@ from pytest_taskie import Events, HookResult, Project, RunHook
 ROOT = Path(__file__).parents[2]
 TASKIE = [sys.executable, "-m", "taskie"]
 HOOK = [*TASKIE, "gauntlet", "stop-hook"]
+HOLDER = """
+import fcntl, sys
+file = open(sys.argv[1], "w")
+fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def held_lock(gauntlet: Gauntlet) -> Iterator[Path]:
+    """Another run is under way, for all that a lock can tell."""
+    gauntlet.logs.mkdir(exist_ok=True)
+    path = gauntlet.logs / ".gauntlet-run.lock"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    try:
+        yield path
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdin.close()
+        holder.stdout.close()
 
 
 class Gauntlet:

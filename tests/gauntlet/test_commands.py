@@ -73,13 +73,19 @@ class TestRun:
 
     def test_the_limit(self, failing: Gauntlet) -> None:
         failing.configure(max_retries=0)
-        for _ in range(2):
-            done = failing.run()
-            assert done.exit_code == 1
-            assert "Retry limit exceeded" in done.stdout
-            assert "taskie gauntlet clean" in done.stdout
+        done = failing.run()
+        assert done.exit_code == 1
+        assert "Retry limit" not in done.stdout, "a run by hand costs nothing"
+        failing.write("bad", "other")
+        assert failing.stop().json["status"] == "retry_limit_exceeded"
+        done = failing.run()
+        assert done.exit_code == 1
+        assert "Retry limit exceeded" in done.stdout
+        assert "taskie gauntlet clean" in done.stdout
+        assert "console.3.log" in failing.files(), "whoever asks for a run gets one"
         assert failing.run("clean").exit_code == 0
-        assert failing.run().exit_code == 1
+        failing.write("bad", "third")
+        assert failing.stop().json["status"] == "retry_limit_exceeded"
         assert "console.1.log" in failing.files()
 
     def test_progress_on_a_terminal(self, gauntlet: Gauntlet, project: Project) -> None:

@@ -11,9 +11,10 @@ from pytest_taskie import Events, Project, RunHook, assert_approved, assert_bloc
 from taskie.gauntlet.engine import SHARE
 from taskie.gauntlet.run import RunRequest, execute_run
 from taskie.project import plugin_root
+from taskie.protocol import BUDGET
 
 from .clocks import Clock
-from .gates import Gauntlet
+from .gates import Gauntlet, held_lock
 
 
 def ago(minutes: float) -> str:
@@ -43,7 +44,7 @@ class TestG4TheHooksTime:
 
     @pytest.fixture
     def slow(self, tmp_path: Path, clock: Clock) -> str:
-        clock.passes(SHARE, tmp_path / "begun")
+        clock.passes(BUDGET, tmp_path / "begun")
         return f"trap 'rm {tmp_path}/begun; exit 1' TERM; touch {tmp_path}/begun; while :; do sleep 0.01; done"
 
     def test_over_it_nothing_is_proven(self, gauntlet: Gauntlet, slow: str) -> None:
@@ -60,50 +61,101 @@ class TestG4TheHooksTime:
         assert result.json["status"] == "failed"
         assert_blocked(result, "Not proven: .*took longer")
 
-    def test_its_share(self) -> None:
+    def test_its_share_beside_other_engines(
+        self, gauntlet: Gauntlet, project: Project, slow: str, tmp_path: Path, clock: Clock
+    ) -> None:
         assert SHARE == 290
+        clock.passes(SHARE, tmp_path / "begun")
+        project.make_plan()
+        gauntlet.check("slow", slow)
+        assert_approved(gauntlet.unified_stop(), "all the time that the hook has")
+
+    def test_alone_it_has_all_of_it(self, gauntlet: Gauntlet, tmp_path: Path, clock: Clock) -> None:
+        clock.passes(BUDGET - 60, tmp_path / "begun")
+        gauntlet.check("slow", f"touch {tmp_path}/begun; sleep 0.3; rm {tmp_path}/begun", timeout=BUDGET)
+        assert_approved(gauntlet.unified_stop(), "1 gate passed")
 
 
 class TestG5ProgressWithinATurn:
     def test_nothing_changed(self, failing: Gauntlet) -> None:
+        """The verdict is repeated from the record, twice; then the person is told, and the agent may go."""
         assert status(failing) == "failed"
+        for _ in range(2):
+            again = failing.stop(active=True)
+            assert_blocked(again, "NOTHING HAS CHANGED since this verdict, so no gate was run again")
+            assert_blocked(again, "bad is here")
         result = failing.stop(active=True)
-        assert_approved(result, "Failures are still open: check:.:lint")
         assert result.json["status"] == "stop_hook_active"
+        assert_approved(result, "Failures are still open: check:.:lint.*gauntlet clean.*starts over")
+        assert str(failing.logs / "console.1.log") in result.json["systemMessage"]
+        assert "console.2.log" not in failing.files(), "nothing was run"
+
+    def test_each_turn_has_its_own_count(self, failing: Gauntlet) -> None:
+        for _ in range(3):
+            assert [status(failing, active=active) for active in (False, True, True, True)] == [
+                *["failed"] * 3,
+                "stop_hook_active",
+            ]
+        assert "console.2.log" not in failing.files(), "a turn that changes nothing costs no run"
+
+    def test_how_often_is_a_setting(self, failing: Gauntlet) -> None:
+        env = {"TASKIE_GAUNTLET_INSIST": "1"}
+        assert status(failing) == "failed"
+        assert failing.stop(active=True, env=env).json["status"] == "failed"
+        assert failing.stop(active=True, env=env).json["status"] == "stop_hook_active"
 
     def test_an_edit(self, failing: Gauntlet) -> None:
         assert status(failing) == "failed"
         failing.write("bad", "other\n")
         assert status(failing, active=True) == "failed"
-        assert status(failing, active=True) == "stop_hook_active"
+        assert "console.2.log" in failing.files()
 
     def test_a_commit_is_a_change_but_no_way_out(self, failing: Gauntlet) -> None:
+        """Whoever commits again and again is let go as soon as one who does nothing."""
         assert status(failing) == "failed"
+        for _ in range(2):
+            failing.commit()
+            assert status(failing, active=True) == "failed"
         failing.commit()
-        assert status(failing, active=True) == "failed"
         assert status(failing, active=True) == "stop_hook_active"
 
-    def test_after_a_pass_it_does_not_run(self, passing: Gauntlet) -> None:
+    def test_after_a_pass_another_tree_is_run(self, passing: Gauntlet) -> None:
+        passing.check("lint", "test ! -e bad")
         assert status(passing) == "passed"
-        passing.write("more", "")
-        assert status(passing, active=True) == "stop_hook_active"
+        assert status(passing, active=True) == "passed"
+        passing.write("bad", "")
+        assert status(passing, active=True) == "failed"
+
+    def test_after_nothing_to_run_another_tree_is_run(self, gauntlet: Gauntlet) -> None:
+        gauntlet.check("lint", "test ! -e bad")
+        gauntlet.settle()
+        assert status(gauntlet) == "no_changes"
+        gauntlet.write("bad", "")
+        assert status(gauntlet, active=True) == "failed"
+
+    def test_never_asked_before(self, failing: Gauntlet) -> None:
+        result = failing.stop(active=True)
+        assert result.json["status"] == "stop_hook_active"
+        assert_approved(result, "no run is on record here")
 
     def test_no_retries_left(self, failing: Gauntlet) -> None:
         failing.configure(max_retries=0)
         assert status(failing) == "retry_limit_exceeded"
         failing.write("bad", "other\n")
-        assert status(failing, active=True) == "stop_hook_active"
+        assert status(failing, active=True) == "retry_limit_exceeded"
+        assert "console.2.log" not in failing.files()
 
     def test_the_strict_guard(self, failing: Gauntlet) -> None:
         assert status(failing) == "failed"
         failing.write("bad", "other\n")
         result = failing.stop(active=True, env={"TASKIE_LOOP_GUARD": "strict"})
         assert result.json["status"] == "stop_hook_active"
+        assert_approved(result, 'loop.guard is "strict".*Failures are still open')
 
     def test_what_the_gates_change_themselves_is_not_progress(self, gauntlet: Gauntlet) -> None:
         gauntlet.check("format", "date +%N >> formatted; exit 1")
         assert status(gauntlet) == "failed"
-        assert status(gauntlet, active=True) == "stop_hook_active"
+        assert_blocked(gauntlet.stop(active=True), "NOTHING HAS CHANGED")
 
 
 def test_g6_the_record_survives_an_archive(passing: Gauntlet) -> None:
@@ -117,6 +169,7 @@ class TestG7Context:
         project.git("checkout", "-q", "main")
         failing.commit()
         assert status(failing) == "failed"
+        failing.write("bad", "other")
         assert "Auto-clean" not in failing.stop().stderr
         assert {"console.1.log", "console.2.log"} <= set(failing.files())
 
@@ -233,16 +286,61 @@ class TestG12Interval:
 
 
 class TestG13Retries:
-    def test_three_retries_are_four_runs(self, failing: Gauntlet) -> None:
-        assert [status(failing) for _ in range(6)] == ["failed"] * 3 + ["retry_limit_exceeded"] * 3
+    def tries(self, gauntlet: Gauntlet, count: int) -> list[str]:
+        """So many stops, each on another tree that fails."""
+        found = []
+        for _ in range(count):
+            gauntlet.write("bad", f"{time.time_ns()}\n")
+            found.append(status(gauntlet, active=True))
+        return found
+
+    def test_three_retries_are_four_trees(self, failing: Gauntlet) -> None:
+        assert status(failing) == "failed"
+        assert self.tries(failing, 5) == ["failed"] * 2 + ["retry_limit_exceeded"] * 3
         assert "console.4.log" in failing.files()
         assert "console.5.log" not in failing.files()
+
+    def test_what_costs_nothing(self, failing: Gauntlet) -> None:
+        """A turn without a change, a run by hand, a commit of what has failed."""
+        assert status(failing) == "failed"
+        for _ in range(4):
+            assert failing.run().exit_code == 1
+            failing.commit()
+            assert status(failing) == "failed"
+            failing.write("bad", f"{time.time_ns()}\n")
+            assert failing.run("check").exit_code == 1
+        assert self.tries(failing, 3) == ["failed", "failed", "retry_limit_exceeded"]
+
+    def test_a_first_failure_has_its_full_budget(self, gauntlet: Gauntlet) -> None:
+        gauntlet.check("one", "test ! -e bad")
+        gauntlet.check("two", "test ! -e worse")
+        gauntlet.write("bad", "")
+        assert status(gauntlet) == "failed"
+        assert self.tries(gauntlet, 2) == ["failed"] * 2
+        gauntlet.write("worse", "")
+        assert self.tries(gauntlet, 3) == ["failed"] * 3, "the first gate is spent, the second is not"
+        assert self.tries(gauntlet, 1) == ["retry_limit_exceeded"]
+
+    def test_fewer_open_gates_are_progress(self, gauntlet: Gauntlet) -> None:
+        gauntlet.check("one", "test ! -e bad")
+        gauntlet.check("two", "test ! -e worse")
+        gauntlet.write("bad", "")
+        gauntlet.write("worse", "")
+        assert status(gauntlet) == "failed"
+        assert self.tries(gauntlet, 2) == ["failed"] * 2
+        (gauntlet.path / "worse").unlink()
+        assert self.tries(gauntlet, 4) == ["failed"] * 4
+        gauntlet.write("worse", "")
+        assert self.tries(gauntlet, 1) == ["failed"], "the second gate fails for the first time since it passed"
+        (gauntlet.path / "worse").unlink()
+        assert self.tries(gauntlet, 1) == ["retry_limit_exceeded"], "as few as before are no progress"
 
     def test_another_tree_starts_anew(self, failing: Gauntlet) -> None:
         failing.configure(max_retries=0)
         assert status(failing) == "retry_limit_exceeded"
         failing.write("bad", "other\n")
-        assert status(failing, active=True) == "stop_hook_active"
+        assert status(failing, active=True) == "retry_limit_exceeded"
+        assert "console.2.log" not in failing.files()
         assert status(failing) == "retry_limit_exceeded"
         assert failing.files() == [".execution_state", "check_._lint.1.log", "console.1.log", "previous"]
         (failing.path / "bad").unlink()
@@ -271,9 +369,11 @@ def test_g15_order(failing: Gauntlet) -> None:
     failing.configure(stop_hook={"run_interval_minutes": 10})
     failing.record(last_run_completed_at=ago(1), branch="another", commit="0" * 40)
     assert status(failing) == "interval_not_elapsed"
-    (failing.logs / ".gauntlet-run.lock").write_text("")
-    assert status(failing) == "lock_exists"
-    assert status(failing, active=True) == "stop_hook_active"
+    with held_lock(failing):
+        assert status(failing) == "lock_exists"
+        assert status(failing, active=True) == "lock_exists"
+        strict = failing.stop(active=True, env={"TASKIE_LOOP_GUARD": "strict"})
+        assert strict.json["status"] == "stop_hook_active"
     failing.configure(stop_hook={"enabled": False})
     assert status(failing, active=True) == "stop_hook_disabled"
     (failing.path / ".gauntlet" / "config.yml").unlink()

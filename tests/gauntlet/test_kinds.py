@@ -50,9 +50,12 @@ sys.modules["taskie.gauntlet.probes"] = module
 
 from taskie import cli
 from taskie.gauntlet.engine import stop
+from taskie.config import Config
 from taskie.guard import Turn
+from taskie.project import Context
 os.chdir(project)
-result = stop(Turn(False), project, dict(os.environ), time.monotonic() + 60)
+context = Context(project, project, Config(), dict(os.environ), time.monotonic() + 60)
+result = stop(Turn(False), context)
 print(json.dumps([result.status, result.message, [gate.summary for gate in result.gates]]))
 cli.main(["gauntlet", "list"])
 cli.main(["gauntlet", "probe", "greeting"])

@@ -129,7 +129,9 @@ class TestTheAgentsAnswers:
         return reviewed
 
     def test_nobody_touched_it(self, blocked: Gauntlet, fake_claude: FakeCli) -> None:
-        assert status(blocked, active=True) == "stop_hook_active"
+        assert status(blocked, active=True) == "failed"
+        assert status(blocked) == "failed"
+        blocked.commit()
         assert status(blocked) == "failed"
         assert len(fake_claude.calls) == 1, "a new violation on the same tree fails without asking anybody"
         assert "nothing has changed since it failed" in (blocked.logs / "console.2.log").read_text()

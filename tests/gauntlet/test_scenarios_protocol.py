@@ -29,7 +29,8 @@ def test_valid_input(failing: Gauntlet, scenario: str, tmp_path: Path) -> None:
     (failing.path / "below").mkdir()
     result = failing.stop(cwd=str(failing.path / "below"))
     assert_blocked(result)
-    assert failing.stop(active=True).json["status"] == "stop_hook_active"
+    strict = {"TASKIE_LOOP_GUARD": "strict"}
+    assert failing.stop(active=True, env=strict).json["status"] == "stop_hook_active"
 
 
 @scenario("R1.S2")
@@ -161,6 +162,7 @@ def test_passed_with_warnings(reviewed: Gauntlet, fake_claude: FakeCli, scenario
 def test_retry_limit(failing: Gauntlet, scenario: str) -> None:
     failing.configure(max_retries=1)
     assert failing.stop().json["status"] == "failed"
+    failing.write("bad", "other")
     result = failing.stop()
     assert_approved(result, "Status: Retry limit exceeded")
     assert (result.json["decision"], result.json["status"]) == ("approve", "retry_limit_exceeded")

@@ -26,6 +26,7 @@ def test_the_console_log(failing: Gauntlet, reason: str, scenario: str) -> None:
     assert path.is_absolute()
     assert path.exists()
     assert f"can be read in {path}" in reason
+    failing.write("bad", "other")
     assert str(failing.logs / "console.2.log") in failing.stop().json["reason"]
 
 

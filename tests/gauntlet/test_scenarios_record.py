@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_taskie import Project, assert_approved, assert_blocked
 
-from .gates import Gauntlet
+from .gates import Gauntlet, held_lock
 from .scenarios import scenario
 
 
@@ -147,13 +147,11 @@ def test_no_record_no_interval(failing: Gauntlet, scenario: str) -> None:
 
 @scenario("R13.S1")
 def test_a_lock(failing: Gauntlet, scenario: str) -> None:
-    failing.logs.mkdir()
-    lock = failing.logs / ".gauntlet-run.lock"
-    lock.write_text("")
-    result = failing.stop()
-    assert_approved(result)
-    assert "already running" in result.stderr
-    assert failing.files() == [".gauntlet-run.lock"]
+    with held_lock(failing):
+        result = failing.stop()
+        assert_approved(result)
+        assert "already running" in result.stderr
+        assert failing.files() == [".gauntlet-run.lock"]
 
 
 @scenario("R13.S2")

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_taskie import FakeCli, HookResult, Project, assert_approved, assert_blocked
 
-from .gates import Gauntlet
+from .gates import Gauntlet, held_lock
 from .reviewing import FAIL, client
 from .scenarios import scenario
 
@@ -31,7 +31,7 @@ def assert_status(result: HookResult, status: str, message: str) -> None:
 def test_structure(failing: Gauntlet, scenario: str) -> None:
     block = failing.stop().json
     assert {"decision", "status", "message", "reason"} <= set(block)
-    approval = failing.stop(active=True).json
+    approval = failing.stop(active=True, env={"TASKIE_LOOP_GUARD": "strict"}).json
     assert {"decision", "status", "message"} <= set(approval)
     assert "reason" not in approval
     assert all(isinstance(value, str) and value for value in (*block.values(), *approval.values()))
@@ -48,6 +48,7 @@ def test_precedence(gauntlet: Gauntlet, scenario: str) -> None:
     assert gauntlet.stop().json["status"] == "passed"
     gauntlet.write("src/bad", "")
     assert gauntlet.stop().json["status"] == "failed"
+    gauntlet.write("src/bad", "other")
     assert gauntlet.stop().json["status"] == "retry_limit_exceeded"
 
 
@@ -100,9 +101,8 @@ def test_interval(passing: Gauntlet, scenario: str) -> None:
 
 @scenario("R16.S8")
 def test_lock(passing: Gauntlet, scenario: str) -> None:
-    passing.logs.mkdir()
-    (passing.logs / ".gauntlet-run.lock").write_text("1")
-    approved(passing, "lock_exists", "Another gauntlet is already running")
+    with held_lock(passing):
+        approved(passing, "lock_exists", "Another gauntlet is already running")
 
 
 @scenario("R16.S9")

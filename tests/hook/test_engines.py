@@ -103,6 +103,7 @@ from taskie.protocol import Decision, render as render
 
 MARKER = ".fifth"
 EVENTS = {"Stop": "", "PreToolUse": "NotebookEdit"}
+TRACES = ()
 SUMMARY = "a fifth engine"
 
 
@@ -183,6 +184,7 @@ class Broken(ModuleType):
 
     MARKER = ""  # everywhere
     EVENTS: ClassVar = {"Stop": ""}
+    TRACES = ()
     SUMMARY = "a broken engine"
 
     def __init__(self, where: str) -> None:

@@ -27,6 +27,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         for number, answer in enumerate(answers):
             engine = ModuleType(f"engine_{number}")
             engine.MARKER = ""  # type: ignore[attr-defined]
+            engine.TRACES = ()  # type: ignore[attr-defined]
             engine.EVENTS = {"Stop": ""}  # type: ignore[attr-defined]
             engine.detect = lambda roots: roots[0]  # type: ignore[attr-defined]
             engine.on_event = answer  # type: ignore[attr-defined]
