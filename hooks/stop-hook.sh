@@ -28,6 +28,7 @@ markers=
 case $1 in
     --pre-tool-use) markers='autopilot-state.json' ;;
     --fail-open) markers='autopilot-state.json .gauntlet/config.yml .claude/claudex .taskie/plans' ;;
+    --subagent-stop) markers='autopilot-state.json' ;;
 esac
 
 if [ -n "$markers" ] && [ -n "$CLAUDE_PROJECT_DIR" ]; then

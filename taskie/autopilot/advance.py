@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import time
 
-from taskie.autopilot import MARKER, loop, spec
+from taskie.autopilot import MARKER, REVIEWERS, loop, reviewing, spec, word
 from taskie.autopilot import state as states
 from taskie.autopilot.loop import Done
 from taskie.autopilot.scope import in_scope
-from taskie.autopilot.table import ANY, ASIDE, END, FLOW, RESUME, Refused, check, results
+from taskie.autopilot.table import ANY, ASIDE, END, FLOW, HALTS, RESUME, Refused, check, results
 from taskie.git import Git, GitError
 from taskie.protocol import parse_json, shown
 
@@ -58,22 +58,33 @@ def advance(
     """
     state = states.need(root)
     check(loop.at_hand(state), event["step"])
+    if event["step"] == RESUME:
+        permit(state, event.get("word"))
     done = Done(event["step"], event["result"]) if again else _seen(root, state, event, env)
     done = done.replace(files=(*done.files, *files), notes=(*done.notes, *notes))
 
     def change(now: State) -> loop.Answer:
         if now["loop"]["moves"] != state["loop"]["moves"]:
             raise Refused("another process has moved on in the meantime; see `taskie autopilot status`")
+        if now["step"] == "commit" and (done.step, done.result) == ("commit", "fail"):
+            now["loop"]["blocked"] = {"status": spec.status(root, now["spec_path"])}
         return loop.apply(now, done)
 
     answer = states.edit(root, change, lambda now: keep_spec(root, now, warn))
     return {**answer.as_dict(), **(finish(root, env) if answer.next == END else {})}
 
 
+def permit(state: State, given: object) -> None:
+    """Refused, unless the run is not halted or this is the word that a person was told."""
+    if state["step"] in HALTS and not word.fits(state["loop"]["word"], given):
+        missing = "needs its word" if given is None else "has another word"
+        raise Refused(f"the loop halted at {state['step']}, and what goes on from there {missing}: {word.WHERE}")
+
+
 def keep_spec(root: str, state: State, warn: Callable[[str], None]) -> None:
     """Bring the spec's log and status up to date with the state; if that fails, it is only a warning."""
     failed = state["step"] == "stop" and state["loop"]["commit_failures"] > 0
-    problem = spec.record(root, state["spec_path"], state["log"], blocked=failed)
+    problem = spec.record(root, state["spec_path"], state["log"], blocked=failed, former=state["loop"]["blocked"])
     if problem:
         warn(problem)
 
@@ -95,6 +106,8 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
     step = event["step"]
     if results(step) == [ANY]:
         files = _files(root, event.get("files_changed")) if step == "coder" else ()
+        if step == RESUME:
+            return Done(step, ANY, warning=f"halted ({state['loop']['why']}), and resumed")
         return Done(step, ANY, files, regression=_regression(event) if step == "debugger" else None)
     result = event.get("result")
     known = _TESTED if step == "tester" else tuple(results(step))
@@ -102,6 +115,8 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
         raise Refused(f"the result of {step} must be one of {', '.join(known)}, not {shown(str(result))!r}")
     if step == "tester":
         return _tester(root, state, event)
+    if step in REVIEWERS:
+        return reviewing.judged(root, state, event, env)
     if step == "commit" and result == "ok":
         return Done(step, result, commit=new_commit(root, state, event.get("hash"), env))
     if result in ("pass", "skip"):

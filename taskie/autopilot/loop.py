@@ -19,7 +19,10 @@ MAX_LINES = 1000  # of the log in the state; the spec has them all
 
 
 class Done(Value):
-    """A finished step: its result, as the table knows it, and what else it reported."""
+    """A finished step: its result, as the table knows it, and what else it reported.
+
+    `because`: what the coder must know of it. `warning`: what a person must be told at the end.
+    """
 
     step: str
     result: str
@@ -27,6 +30,8 @@ class Done(Value):
     regression: dict[str, Any] | None = None
     commit: str | None = None
     notes: tuple[str, ...] = ()
+    because: tuple[str, ...] = ()
+    warning: str | None = None
 
 
 class Answer(Value):
@@ -68,8 +73,8 @@ def apply(state: State, done: Done) -> Answer:
     log(state, f"{event} -> {lead}: {moved.why}")
     for note in done.notes:
         log(state, note)
-    if moved.warns:
-        state["loop"]["warnings"].append(f"task {shown(str(task['id']))}: {moved.why}")
+    for warning in (*([done.warning] if done.warning else []), *([moved.why] if moved.warns else [])):
+        warn(state, task, warning)
     state["loop"]["moves"] += 1
     state["loop"].update(why=moved.why, to=moved.to)
     if moved.next == NEXT_TASK:
@@ -79,12 +84,19 @@ def apply(state: State, done: Done) -> Answer:
 
 def finish_by_hand(state: State, task: Task) -> Answer | None:
     """Somebody has declared a task done. If it is the current one, go on with the next."""
+    warn(state, task, "declared done by hand")
     if task is not states.current(state):
         log(state, f"task {shown(str(task['id']))} was declared done by hand")
         return None
     log(state, "done by hand")
     state["loop"]["moves"] += 1
     return _after(state, f"task {shown(str(task['id']))} was declared done by hand")
+
+
+def warn(state: State, task: Task, text: str) -> None:
+    """Something that a person must be told at the end, once."""
+    warning = f"task {shown(str(task['id']))}: {shown(text, 500)}"
+    state["loop"]["warnings"] += [] if warning in state["loop"]["warnings"] else [warning]
 
 
 def log(state: State, text: str) -> None:
@@ -106,7 +118,9 @@ def _note(state: State, task: Task, done: Done) -> None:
         loop["regression"] = done.regression
     elif done.step == "regression":
         loop["regression"] = None
-    loop["tested"] = loop["attempt"] = None
+    loop["tested"] = loop["attempt"] = loop["review"] = loop["word"] = None
+    if done.because or done.step == "coder":  # what one step has found stays until the coder has been at work
+        loop["because"] = list(done.because)
     if done.commit is not None:
         task["commit"] = loop["base"] = done.commit
         loop["commits"].append({"task": task["id"], "hash": done.commit})
@@ -135,6 +149,7 @@ def _after(state: State, why: str) -> Answer:
         return Answer(NEXT_TASK, "coder", f"{why}; next is {name}", None)
     state["current_task"] = None
     state["files_changed"] = []
+    state["loop"].update(review=None, word=None, because=[], finishing=None)
     states.set_position(state, Position(END))
     log(state, "every task is done -> phase_3")
     return Answer(END, None, f"{why}, and it was the last task", None)
@@ -143,4 +158,5 @@ def _after(state: State, why: str) -> Answer:
 def _begin(state: State, number: int | str) -> None:
     state["current_task"] = number
     state["files_changed"] = []
+    state["loop"].update(review=None, word=None, because=[])
     states.set_position(state, Position())

@@ -37,6 +37,8 @@ LOOP: dict[str, Any] = {
     "commit_failures": 0,
     "regression": None,  # the test that the last debugger proposed
     "tested": None,  # the result of the last `autopilot test` of this step
+    "review": None,  # what a reviewer of the plugin answered at this step: step, status, findings, tree
+    "because": [],  # what the coder must know: a failing test, a finding, a check's line
     "moves": 0,
     "lines": 0,  # of the log, ever
     "told": None,  # the move at which the hook last blocked
@@ -44,8 +46,18 @@ LOOP: dict[str, Any] = {
     "to": None,
     "base": None,  # a task's commit must be newer than this one
     "attempt": None,  # a commit that may have been made and not recorded
+    "word": None,  # the digest of the word that lets a halted run go on
+    "blocked": None,  # the spec's own status, if a failing commit may have made it blocked
+    "finishing": None,  # of phase_3: its step, how often it failed, how its tests went
     "commits": [],
     "warnings": [],
+}
+# What the objects among these must hold.
+SHAPES: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "review": {"step": str, "status": str, "findings": list},
+    "word": {"salt": str, "digest": str},
+    "blocked": {"status": (str, type(None))},
+    "finishing": {"step": str, "failures": int},
 }
 
 
@@ -216,12 +228,16 @@ def _check_loop(state: State, raw: State) -> None:
         all(_is_count(loop[name]) for name in ("commit_failures", "moves", "lines")),
         "the counts in loop must be whole numbers, 0 or more",
     )
-    for name in ("commits", "warnings"):
+    for name in ("commits", "warnings", "because"):
         _must(isinstance(loop[name], list), f"loop.{name} must be a list")
+    _must(all(isinstance(each, str) for each in loop["because"]), "loop.because must hold only strings")
     _must(all(isinstance(each, dict) and is_hash(each.get("hash")) for each in loop["commits"]), "a commit has no hash")
     _must(loop["base"] is None or is_hash(loop["base"]), "loop.base must be null or a hash")
-    for name in ("regression", "attempt", "tested"):
+    for name in ("regression", "attempt", "tested", "review", "word", "blocked", "finishing"):
         _must(loop[name] is None or isinstance(loop[name], dict), f"loop.{name} must be null or an object")
+    for name, fields in SHAPES.items():
+        made = loop[name] is None or all(isinstance(loop[name].get(field), kind) for field, kind in fields.items())
+        _must(made, f"loop.{name} is incomplete")
     test = loop["regression"] or {"test_file": "a", "test_code": ""}
     _must(is_path(test.get("test_file")) and isinstance(test.get("test_code"), str), "loop.regression is incomplete")
     if raw.get("step") is None and state["tasks"]:

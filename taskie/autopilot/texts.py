@@ -38,17 +38,29 @@ advance '{"step": "pre_check_code", "result": "pass"}'""",
 advance '{"step": "pre_check_blueprint", "result": "pass"}'""",
     ),
     "spec_reviewer": (
-        "Have a reviewer compare the changed files with the spec: approved, needs_implementation or needs_removal.",
+        "Have the agent `taskie:spec-reviewer` compare the changed files with the spec, wait for its answer, and report "
+        "its status: approved, needs_implementation or needs_removal.",
         """advance '{"step": "spec_reviewer", "result": "approved"}'""",
     ),
     "code_quality": (
-        "Have a reviewer judge the quality of the changed files: approved, needs_refactor or needs_discussion.",
+        "Have the agent `taskie:code-quality` judge the changed files, wait for its answer, and report its status: "
+        "approved, needs_refactor or needs_discussion.",
         """advance '{"step": "code_quality", "result": "approved"}'""",
     ),
     "commit": ("Commit. This adds the changed files, commits them and records it.", "commit -m 'type(scope): text'"),
     "verify_smoke": ("Verify. This runs the spec's acceptance checks and records them.", "verify"),
     "verify_func": ("Verify. This runs the spec's functional checks and records them.", "verify"),
 }
+
+
+def finishing(command: str, step: str) -> str:
+    """What is left of phase_3."""
+    return (
+        f"Autopilot: every task is done. What is left is phase_3, at {step}.\n\nRun the whole test suite, print the "
+        f"summary and see that the branch is ready. This does all three.\n\n```sh\n{command} autopilot finish\n```\n\n"
+        "It says what is in the way: fix that and run it again. Then tell the person the summary, with every warning. Do "
+        "not merge or push unless they ask for it."
+    )
 
 
 def instruction(command: str, label: str, step: str, files: Sequence[str], spec: str) -> str:
