@@ -77,8 +77,8 @@ def advance(
 def permit(state: State, given: object) -> None:
     """Refused, unless the run is not halted or this is the word that a person was told."""
     if state["step"] in HALTS and not word.fits(state["loop"]["word"], given):
-        missing = "needs its word" if given is None else "has another word"
-        raise Refused(f"the loop halted at {state['step']}, and what goes on from there {missing}: {word.WHERE}")
+        why = "going on needs the word that only a person was told" if given is None else "this is not its word"
+        raise Refused(f"the loop halted at {state['step']}, and {why}: {word.WHERE}")
 
 
 def keep_spec(root: str, state: State, warn: Callable[[str], None]) -> None:

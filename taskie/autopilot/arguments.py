@@ -33,9 +33,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     ):
         update.add_argument(name, metavar={"field": "STEP"}.get(name, name.upper()), help=help_)
     for parser in (plan, update):
-        parser.add_argument(
-            "--word", metavar="WORD", help="of a loop that has halted: what the person was told"
-        )
+        parser.add_argument("--word", metavar="WORD", help="of a loop that has halted: what the person was told")
     step = add("advance", "report a step's result; prints the next step", _ADVANCE)
     example = '{"step": "tester", "result": "passed"}'
     step.add_argument("event", type=_given, metavar="EVENT", help=f"{example}, or - for stdin")

@@ -71,9 +71,7 @@ def _init_apart(spec_id: str, spec_path: str) -> int:
     except BaseException:
         worktree.remove(top, path, branch, os.environ)
         raise
-    print(
-        f"The worktree {path} is ready, on the new branch {branch}. Change into it, and work there: cd {quoted(path)}"
-    )
+    print(f"The worktree {path} is ready, on the new branch {branch}. Work there: cd {quoted(path)}")
     print(project.typeable("Next: `taskie autopilot plan` sets the tasks."))
     return 0
 

@@ -92,6 +92,6 @@ def _halted(state: State, said: str) -> str:
     go_on = typeable(f'`taskie autopilot advance \'{{"step": "resume", "word": "{said}"}}\'`')
     loop = state["loop"]
     return (
-        f"{task_label(state)} needs a decision ({loop['to']}): {loop['why']}. Once you have made it, give the agent the "
-        f"word {said}, or run {go_on}"
+        f"{task_label(state)} needs a decision ({loop['to']}): {loop['why']}. Once you have made it, give the agent "
+        f"the word {said}, or run {go_on}"
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from taskie import engines
 from taskie.autopilot import advance, loop, reviewing, testing
 from taskie.autopilot import state as states
 from taskie.autopilot.table import END, Refused, Row
@@ -106,14 +106,15 @@ def _kept(root: str, step: str, warn: Callable[[str], None]) -> Callable[[State]
 
 def _final_test(root: str, state: State, env: Mapping[str, str]) -> Seen:
     command = state["loop"].get("test_command")
-    tree = _tree(root, state, env)
     if not command:
-        return Seen("unknown", tree=tree)
-    tested = testing.run(command, cwd=root, root=root, env=env)
-    said = (f"{FIRST}: {' '.join(map(shown, command))}", *testing.lines(tested))
+        return Seen("unknown", tree=_tree(root, state, env))
+    tested = testing.run(command["argv"], cwd=os.path.join(root, command["cwd"]), root=root, env=env)
+    said = (f"{FIRST}: {' '.join(map(shown, command['argv']))}", *testing.lines(tested))
+    tree = _tree(root, state, env)  # as the tests have left it
     if tested.passed:
         return Seen("passed", said, tree=tree)
-    return Seen("failed", (*said, typeable("Fix it, commit the fix, and run `taskie autopilot finish` again.")))
+    again = typeable("Fix it, commit the fix, and run `taskie autopilot finish` again.")
+    return Seen("failed", (*said, again), tree=tree)
 
 
 def _summary(root: str, state: State, env: Mapping[str, str]) -> Seen:
@@ -147,7 +148,7 @@ def _branch_ready(root: str, state: State, env: Mapping[str, str]) -> Seen:
     if _tree(root, state, env) != (state["loop"]["finishing"] or {}).get("tree"):
         return Seen("changed")
     try:
-        found = Repository(root, env, time.monotonic() + advance.GIT_SECONDS).snapshot(leave_out=engines.files())
+        found = Repository(root, env, time.monotonic() + advance.GIT_SECONDS).snapshot(leave_out=reviewing.left_out())
     except GitError as error:
         return Seen("dirty", (str(error),), str(error))
     if found.dirty:
@@ -163,7 +164,7 @@ def _branch_ready(root: str, state: State, env: Mapping[str, str]) -> Seen:
 
 
 def _tree(root: str, state: State, env: Mapping[str, str]) -> str | None:
-    """The fingerprint of what the tests were run on; the spec is left out, since phase_3 itself writes its log there."""
+    """The fingerprint of what was tested; without the spec, since phase_3 itself writes its log there."""
     return reviewing.fingerprint(root, env, time.monotonic() + advance.GIT_SECONDS, (f"/{state['spec_path']}",))
 
 

@@ -126,22 +126,28 @@ def _last_object(text: str) -> dict[str, Any] | None:
 def _request(step: str, problem: str) -> str:
     words = ", ".join(results(step))
     return (
-        f"Your answer cannot be recorded: {problem}. Give it once more, and end your message with this block and nothing "
-        f"after it, where status is one of {words}:\n\n"
+        f"Your answer cannot be recorded: {problem}. Give it once more, and end your message with this block and "
+        f"nothing after it, where status is one of {words}:\n\n"
         f'```json\n{{"status": "…", "findings": ["file:line: what is wrong"]}}\n```'
     )
 
 
 def fingerprint(root: str, env: Mapping[str, str], deadline: float, beside: tuple[str, ...] = ()) -> str | None:
-    """Of the working tree without what engines keep for themselves, and `beside`; None where git cannot say."""
-    from taskie import engines
+    """Of the working tree without what is left out, and `beside`; None where git cannot say."""
     from taskie.git import GitError
     from taskie.tree import Repository
 
     try:
-        return str(Repository(root, env, deadline).snapshot(leave_out=(*engines.files(), *beside)).tree)
+        return str(Repository(root, env, deadline).snapshot(leave_out=(*left_out(), *beside)).tree)
     except GitError:
         return None
+
+
+def left_out() -> tuple[str, ...]:
+    """What nobody changes on purpose: the engines' own files, and Python's bytecode."""
+    from taskie import engines
+
+    return (*engines.files(), "__pycache__")
 
 
 def judged(root: str, state: State, event: Mapping[str, Any], env: Mapping[str, str]) -> Done:

@@ -38,8 +38,8 @@ advance '{"step": "pre_check_code", "result": "pass"}'""",
 advance '{"step": "pre_check_blueprint", "result": "pass"}'""",
     ),
     "spec_reviewer": (
-        "Have the agent `taskie:spec-reviewer` compare the changed files with the spec, wait for its answer, and report "
-        "its status: approved, needs_implementation or needs_removal.",
+        "Have the agent `taskie:spec-reviewer` compare the changed files with the spec, wait for its answer, and "
+        "report its status: approved, needs_implementation or needs_removal.",
         """advance '{"step": "spec_reviewer", "result": "approved"}'""",
     ),
     "code_quality": (
@@ -58,8 +58,8 @@ def finishing(command: str, step: str) -> str:
     return (
         f"Autopilot: every task is done. What is left is phase_3, at {step}.\n\nRun the whole test suite, print the "
         f"summary and see that the branch is ready. This does all three.\n\n```sh\n{command} autopilot finish\n```\n\n"
-        "It says what is in the way: fix that and run it again. Then tell the person the summary, with every warning. Do "
-        "not merge or push unless they ask for it."
+        "It says what is in the way: fix that and run it again. Then tell the person the summary, with every warning. "
+        "Do not merge or push unless they ask for it."
     )
 
 
