@@ -36,7 +36,7 @@ TABLE: dict[tuple[str, str], Row] = {
 }
 
 
-class Seen(Value):
+class StepResult(Value):
     """How one step went: its result, and what to print."""
 
     result: str
@@ -50,7 +50,7 @@ def begin() -> dict[str, Any]:
     return {"step": FIRST, "failures": 0, "tree": None}
 
 
-def move(at: Mapping[str, Any], seen: Seen) -> tuple[dict[str, Any], Row]:
+def move(at: Mapping[str, Any], seen: StepResult) -> tuple[dict[str, Any], Row]:
     """Follow the table; a step that fails too often is left behind with a warning."""
     row = TABLE[at["step"], seen.result]
     failures = 0
@@ -85,7 +85,7 @@ def finish(
 
 
 def _recording(
-    state: State, at: Mapping[str, Any], after: dict[str, Any], row: Row, seen: Seen
+    state: State, at: Mapping[str, Any], after: dict[str, Any], row: Row, seen: StepResult
 ) -> Callable[[State], None]:
     def change(now: State) -> None:
         if now["loop"]["moves"] != state["loop"]["moves"]:
@@ -104,21 +104,21 @@ def _kept(root: str, step: str, warn: Callable[[str], None]) -> Callable[[State]
     return None if step == "branch_ready" else lambda now: advance.keep_spec(root, now, warn)
 
 
-def _final_test(root: str, state: State, env: Mapping[str, str]) -> Seen:
+def _final_test(root: str, state: State, env: Mapping[str, str]) -> StepResult:
     command = state["loop"].get("test_command")
     if not command:
-        return Seen("unknown", tree=_tree(root, state, env))
+        return StepResult("unknown", tree=_tree(root, state, env))
     tested = testing.run(command["argv"], cwd=os.path.join(root, command["cwd"]), root=root, env=env)
     said = (f"{FIRST}: {' '.join(map(shown, command['argv']))}", *testing.lines(tested))
     tree = _tree(root, state, env)  # as the tests have left it
     if tested.passed:
-        return Seen("passed", said, tree=tree)
+        return StepResult("passed", said, tree=tree)
     again = typeable("Fix it, commit the fix, and run `taskie autopilot finish` again.")
-    return Seen("failed", (*said, again), tree=tree)
+    return StepResult("failed", (*said, again), tree=tree)
 
 
-def _summary(root: str, state: State, env: Mapping[str, str]) -> Seen:
-    return Seen("told", tuple(summary(root, state, env)))
+def _summary(root: str, state: State, env: Mapping[str, str]) -> StepResult:
+    return StepResult("told", tuple(summary(root, state, env)))
 
 
 def summary(root: str, state: State, env: Mapping[str, str]) -> list[str]:
@@ -144,23 +144,23 @@ def _commits_beside(root: str, state: State, env: Mapping[str, str]) -> list[str
     return output.decode("utf-8", "replace").splitlines()
 
 
-def _branch_ready(root: str, state: State, env: Mapping[str, str]) -> Seen:
+def _branch_ready(root: str, state: State, env: Mapping[str, str]) -> StepResult:
     if _tree(root, state, env) != (state["loop"]["finishing"] or {}).get("tree"):
-        return Seen("changed")
+        return StepResult("changed")
     try:
         found = Repository(root, env, time.monotonic() + advance.GIT_SECONDS).snapshot(leave_out=reviewing.left_out())
     except GitError as error:
-        return Seen("dirty", (str(error),), str(error))
+        return StepResult("dirty", (str(error),), str(error))
     if found.dirty:
         files = ", ".join(shown(path) for path in found.dirty[:MOST])
         again = "Commit what belongs to the work, leave what does not, and run `taskie autopilot finish` again."
         log = f"git commit -m 'docs(autopilot): log of {shown(state['spec_id'], 40)}' -- {quoted(state['spec_path'])}"
         hint = (f"  for the spec's log: {log}",) if state["spec_path"] in found.dirty else ()
-        return Seen("dirty", (f"not committed: {files}", *hint, typeable(again)), files)
+        return StepResult("dirty", (f"not committed: {files}", *hint, typeable(again)), files)
     if found.branch == "HEAD":
-        return Seen("clean", ("The commits are ready; no branch is checked out.",))
+        return StepResult("clean", ("The commits are ready; no branch is checked out.",))
     branch = shown(found.branch)
-    return Seen("clean", (f"Branch {branch} is ready. On the branch that it is for, merge it: `git merge {branch}`.",))
+    return StepResult("clean", (f"Branch {branch} is ready. On the branch that it is for, merge it: `git merge {branch}`.",))
 
 
 def _tree(root: str, state: State, env: Mapping[str, str]) -> str | None:

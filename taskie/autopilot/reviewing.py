@@ -34,7 +34,7 @@ _FENCE = "```"
 _FENCES = 10  # of an answer that are tried, from its end: a finding may quote one
 
 
-class Review(Value):
+class ReviewAnswer(Value):
     """A reviewer's answer: its status, as the table knows it, and what was found."""
 
     status: str
@@ -54,21 +54,21 @@ def on_subagent(event: Event, context: Context) -> Decision:
             return APPROVE
         found = answer(event.fields.get("last_assistant_message"), step)
         due = state["step"] == step
-        if due and not isinstance(found, Review) and not event.stop_hook_active and not event.bare:
+        if due and not isinstance(found, ReviewAnswer) and not event.stop_hook_active and not event.bare:
             return Decision(_request(step, found), f"Autopilot: {agent} is asked for its answer again: {found}")
-        seen = fingerprint(context.root, context.env, context.deadline) if due and isinstance(found, Review) else None
+        seen = fingerprint(context.root, context.env, context.deadline) if due and isinstance(found, ReviewAnswer) else None
         said = states.edit(context.root, lambda now: _record(now, step, found, seen))
     except StoreError as error:
         said = f"the answer of {agent} could not be recorded: {error}"
     return Decision(message=f"Autopilot: {said}")
 
 
-def _record(state: State, step: str, found: Review | str, tree: str | None) -> str:
+def _record(state: State, step: str, found: ReviewAnswer | str, tree: str | None) -> str:
     """Put the answer into the state, or only into its log; what became of it, for a person."""
     kept = state["loop"]["review"]
     if state["step"] != step:
         said = f"{REVIEWERS[step]} answered, but the step at hand is {state['step']}: not recorded"
-    elif not isinstance(found, Review):
+    elif not isinstance(found, ReviewAnswer):
         said = f"{REVIEWERS[step]} gave no answer that counts ({found}): not recorded"
     elif kept is not None and kept["step"] == step and kept["status"] != APPROVED:
         said = f"{REVIEWERS[step]} answered again, but {kept['status']} stands until the coder has been at work"
@@ -80,7 +80,7 @@ def _record(state: State, step: str, found: Review | str, tree: str | None) -> s
     return said
 
 
-def answer(text: object, step: str) -> Review | str:
+def answer(text: object, step: str) -> ReviewAnswer | str:
     """The answer at the end of a message, or what is wrong with it."""
     if not isinstance(text, str) or not text.strip():
         return "its last message is empty"
@@ -94,7 +94,7 @@ def answer(text: object, step: str) -> Review | str:
         return f"its status is {shown(str(status), 40)!r}, not one of {', '.join(results(step))}"
     if not isinstance(findings, list) or not all(isinstance(each, str) for each in findings):
         return "its findings are not a list of texts"
-    return Review(str(status), shortened(findings))
+    return ReviewAnswer(str(status), shortened(findings))
 
 
 def shortened(findings: list[str]) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 _FIRST, _SECOND = "bdfghjklmnprstvz", "aeio"  # 64 syllables
 _SYLLABLES = 8
 WHERE = (
-    "it is in the message that the person got at the stop, so ask them. If they have lost it, `taskie autopilot status` "
-    "gives them a new one, in a terminal of their own"
+    "it is in the message that the person got at the stop, so ask them. If they have lost it, "
+    "`taskie autopilot status` gives them a new one, in a terminal of their own"
 )
 
 

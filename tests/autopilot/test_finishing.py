@@ -11,7 +11,7 @@ import pytest
 from autopilot.conftest import SPEC, Autopilot, by_hand, committed, verify
 from pytest_taskie import assert_approved, assert_blocked
 from taskie.autopilot import finishing
-from taskie.autopilot.finishing import LIMITS, TABLE, Seen, begin, move
+from taskie.autopilot.finishing import LIMITS, TABLE, StepResult, begin, move
 
 CHECK = ["/bin/sh", "-c", "! grep -q broken src/app.py"]
 
@@ -200,6 +200,6 @@ class TestTheTable:
         while where["step"] != finishing.DONE:
             step = where["step"]
             result = bad if (step, bad) in TABLE else {"final_test": "passed", "summary": "told"}.get(step, "clean")
-            where, _ = move(where, Seen(result))
+            where, _ = move(where, StepResult(result))
             moves += 1
         assert moves == 3 + LIMITS["final_test" if bad == "failed" else "branch_ready"]

@@ -11,7 +11,7 @@ import pytest
 from autopilot.conftest import PATH, ROOT, Autopilot, by_hand, committed, verify
 from pytest_taskie import Events, Project, RunHook, assert_approved, assert_blocked
 from taskie.autopilot import REVIEWERS
-from taskie.autopilot.reviewing import MAX_ANSWER, MAX_FINDINGS, Review, answer
+from taskie.autopilot.reviewing import MAX_ANSWER, MAX_FINDINGS, ReviewAnswer, answer
 
 SPEC_REVIEWER, CODE_QUALITY = REVIEWERS.values()
 MISSING = "src/app.py:1: nobody is greeted"
@@ -74,9 +74,8 @@ class TestARecord:
         loop.review("spec_reviewer", "approved")
         loop.write("src/app.py", "print('other')\n")
         loop.advance("spec_reviewer", "approved")
-        assert loop.state["loop"]["warnings"] == [
-            "task 1: spec_reviewer was approved by hand: the files have changed since taskie:spec-reviewer approved them"
-        ]
+        why = "the files have changed since taskie:spec-reviewer approved them"
+        assert loop.state["loop"]["warnings"] == [f"task 1: spec_reviewer was approved by hand: {why}"]
 
     @pytest.mark.parametrize("name", ["autopilot-state.json", "ai/.test-output/x.log", "src/__pycache__/app.pyc"])
     def test_does_not_look_at_what_nobody_changes_on_purpose(self, loop: Autopilot, name: str) -> None:
@@ -159,7 +158,7 @@ class TestNothingIsRecorded:
     def test_of_a_client_that_does_not_say_whether_it_was_asked_before(self, loop: Autopilot) -> None:
         loop.go_to("spec_reviewer")
         event = {"hook_event_name": "SubagentStop", "agent_type": SPEC_REVIEWER, "last_assistant_message": "Fine."}
-        script = [ROOT / "hooks" / "stop-hook.sh", "--subagent-stop"]
+        script = [str(ROOT / "hooks" / "stop-hook.sh"), "--subagent-stop"]
         result = loop._run_hook({**event, "cwd": str(loop.root)}, command=script)
         assert_approved(result, "gave no answer that counts")
 
@@ -206,7 +205,7 @@ class TestNothingIsRecorded:
 
 def test_without_a_state_the_shell_answers(project: Project, run_hook: RunHook, events: Events) -> None:
     event = events.build("SubagentStop", agent_type=SPEC_REVIEWER, cwd=str(project.path))
-    script = [ROOT / "hooks" / "stop-hook.sh", "--subagent-stop"]
+    script = [str(ROOT / "hooks" / "stop-hook.sh"), "--subagent-stop"]
     result = run_hook(event, command=script, env={"TASKIE_PYTHON": "/no/such/python"})
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
 
@@ -223,15 +222,15 @@ class TestAnswers:
         ],
     )
     def test_forms(self, text: str) -> None:
-        assert answer(text, "spec_reviewer") == Review("approved")
+        assert answer(text, "spec_reviewer") == ReviewAnswer("approved")
 
     def test_a_finding_may_quote_a_block(self) -> None:
         text = '```json\n{"status": "needs_refactor", "findings": ["use ```x``` here"]}\n```'
-        assert answer(text, "code_quality") == Review("needs_refactor", ("use ```x``` here",))
+        assert answer(text, "code_quality") == ReviewAnswer("needs_refactor", ("use ```x``` here",))
 
     def test_findings_are_short_lines(self) -> None:
         found = answer(json.dumps({"status": "needs_removal", "findings": ["a\n\x1b b" * 200] * 200}), "spec_reviewer")
-        assert isinstance(found, Review)
+        assert isinstance(found, ReviewAnswer)
         assert len(found.findings) == MAX_FINDINGS + 1
         assert all(len(each) <= 300 and each.isprintable() for each in found.findings)
         assert found.findings[-1] == "… and 180 more"
@@ -239,7 +238,7 @@ class TestAnswers:
     def test_the_longest(self) -> None:
         block = '{"status": "approved"}'
         text = "x" * (MAX_ANSWER - len(block) - 6) + f"```{block}```"
-        assert answer(text, "spec_reviewer") == Review("approved")
+        assert answer(text, "spec_reviewer") == ReviewAnswer("approved")
         assert "longer" in str(answer(f"x{text}", "spec_reviewer"))
 
 
