@@ -44,7 +44,9 @@ class TestEach:
 
     def test_is_given_what_the_command_gives_it(self, name: str) -> None:
         _, body = read(name)
-        given = re.findall(r"^- `([\w ]+)`: ", body.partition("You are given:")[2].partition("What you")[0], re.MULTILINE)
+        given = re.findall(
+            r"^- `([\w ]+)`: ", body.partition("You are given:")[2].partition("What you")[0], re.MULTILINE
+        )
         assert tuple(given) == AGENTS[name][0]
         skill = (ROOT / "skills" / "autopilot" / "SKILL.md").read_text(encoding="utf-8")
         (row,) = re.findall(rf"^\| `taskie:{name}` \|(.*)$", skill, re.MULTILINE)
