@@ -9,10 +9,10 @@ import json
 import os
 import time
 
-from taskie.autopilot import MARKER, changes, commits, evidence, loop, spec
+from taskie.autopilot import MARKER, REVIEWERS, changes, commits, evidence, loop, reviewing, spec, word
 from taskie.autopilot import state as states
 from taskie.autopilot.loop import Done
-from taskie.autopilot.table import ANY, ASIDE, END, FLOW, NEXT_TASK, RESUME, Refused, check, results
+from taskie.autopilot.table import ANY, ASIDE, END, FLOW, HALTS, NEXT_TASK, RESUME, Refused, check, results
 from taskie.git import Git, GitError
 from taskie.protocol import parse_json, shown
 
@@ -64,11 +64,13 @@ def advance(
     """
     state = states.need(root)
     check(loop.at_hand(state), event["step"])
-    tree = changes.look(root, env, state["spec_path"])
+    if event["step"] == RESUME:
+        permit(state, event.get("word"))
+    tree = changes.look(root, env, state["spec_path"]) if _needs_tree(state, event["step"]) else None
     changes.refuse_changed_tests(state, tree)
     done = Done(event["step"], event["result"]) if again else _seen(root, state, event, env, tree, own)
     if event["step"] == "verify_func":
-        done = done.replace(details=notes)
+        done = done.replace(because=notes)
     said, spec_changed = _spec_changed(root, state)
     done = done.replace(
         files=(*done.files, *files),
@@ -80,6 +82,8 @@ def advance(
     def change(now: State) -> loop.Answer:
         if now["loop"]["moves"] != state["loop"]["moves"]:
             raise Refused("another process has moved on in the meantime; see `taskie autopilot status`")
+        if now["step"] == "commit" and (done.step, done.result) == ("commit", "fail"):
+            now["loop"]["blocked"] = {"status": spec.status(root, now["spec_path"])}
         answer = loop.apply(now, done)
         now["loop"]["spec"] = said
         if tree is not None:
@@ -94,14 +98,26 @@ def advance(
         warn(warning)
     answer = states.edit(root, change, lambda now: keep_spec(root, now, warn))
     following = {**answer.as_dict(), **(finish(root, env) if answer.next == END else {})}
-    details = states.need(root)["loop"]["details"]
-    return {**following, **({"details": details} if details else {})}
+    because = states.need(root)["loop"]["because"]
+    return {**following, **({"because": because} if because else {})}
+
+
+def _needs_tree(state: State, step: str) -> bool:
+    """Git is asked only where the answer can matter."""
+    return step in ("coder", "tester", "commit", "regression") or bool(state["loop"]["guarded"])
+
+
+def permit(state: State, given: object) -> None:
+    """Refused, unless the run is not halted or this is the word that a person was told."""
+    if state["step"] in HALTS and not word.fits(state["loop"]["word"], given):
+        why = "going on needs the word that only a person was told" if given is None else "this is not its word"
+        raise Refused(f"the loop halted at {state['step']}, and {why}: {word.WHERE}")
 
 
 def keep_spec(root: str, state: State, warn: Callable[[str], None]) -> None:
     """Bring the spec's log and status up to date with the state; if that fails, it is only a warning."""
     failed = state["step"] == "stop" and state["loop"]["commit_failures"] > 0
-    problem = spec.record(root, state["spec_path"], state["log"], blocked=failed)
+    problem = spec.record(root, state["spec_path"], state["log"], blocked=failed, former=state["loop"]["blocked"])
     if problem:
         warn(problem)
 
@@ -133,14 +149,18 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
     if step == "coder":
         return _coder(root, state, event, env, tree)
     if results(step) == [ANY]:
+        if step == RESUME:
+            return Done(step, ANY, warnings=(f"halted ({state['loop']['why']}), and resumed",))
         debugged = step == "debugger"
-        return Done(step, ANY, regression=_regression(event) if debugged else None, details=_findings(event))
+        return Done(step, ANY, regression=_regression(event) if debugged else None, because=_findings(event))
     result = event.get("result")
     known = _TESTED if step == "tester" else tuple(results(step))
     if result not in known:
         raise Refused(f"the result of {step} must be one of {', '.join(known)}, not {shown(str(result))!r}")
     if step == "tester":
         return _tester(root, state, event, tree)
+    if step in REVIEWERS:
+        return reviewing.judged(root, state, event, env)
     if step == "commit" and result == "ok":
         commit = commits.new_commit(root, state, event.get("hash"), env)
         if not own:
@@ -148,8 +168,8 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
             commits.refuse_foreign(root, state, commit, tree, env)
         return Done(step, result, commit=commit, warnings=commits.others(root, state, commit, env))
     if step in ("pre_check_code", "pre_check_blueprint"):
-        return Done(step, result, details=_look_again(root, state, step, result, env))
-    return Done(step, result, details=_findings(event))
+        return Done(step, result, because=_look_again(root, state, step, result, env))
+    return Done(step, result, because=_findings(event))
 
 
 def refuse_unready(root: str, state: State, env: Mapping[str, str], tree: Tree | None) -> None:
@@ -199,8 +219,8 @@ def _tester(root: str, state: State, event: dict[str, Any], tree: Tree | None) -
     if scoped or not claimed:
         log = (state["loop"]["tested"] or {}).get("log")
         where = (f"Full output: {log}",) if log else ()
-        details = (*dict.fromkeys(map(_text, scoped)), *_findings(event), *where)
-        return Done("tester", "failed_in_scope", details=details)
+        because = (*dict.fromkeys(map(_text, scoped)), *_findings(event), *where)
+        return Done("tester", "failed_in_scope", because=because)
     problem = evidence.missing(state, tree)
     if problem:
         raise Refused(f"that no failure is in scope is not shown: {problem}. Not met: tester = fail_out_of_scope")

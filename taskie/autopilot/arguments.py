@@ -19,7 +19,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     init = add("init", "begin with a new state for a spec", _INIT)
     init.add_argument("spec_id", metavar="SPEC_ID")
     init.add_argument("spec_path", metavar="SPEC_PATH", help="stored as given; it need not exist")
-    init.add_argument("--force", action="store_true", help="discard an existing state")
+    apart = init.add_mutually_exclusive_group()
+    apart.add_argument("--force", action="store_true", help="discard an existing state")
+    apart.add_argument("--worktree", action="store_true", help="in a new git worktree, on the branch autopilot/SPEC_ID")
     plan = add("plan", "set the tasks", _PLAN)
     plan.add_argument("tasks", type=_given, metavar="JSON", help='[{"id": 1, "name": "a"}], or - for stdin')
     plan.add_argument("--test-command", metavar="CMD", help="what tests them, such as 'pytest -q'; run without a shell")
@@ -31,6 +33,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         ("value", "one of the field's values"),
     ):
         update.add_argument(name, metavar={"field": "STEP"}.get(name, name.upper()), help=help_)
+    for parser in (plan, update):
+        parser.add_argument("--word", metavar="WORD", help="of a loop that has halted: what the person was told")
     step = add("advance", "report a step's result; prints the next step", _ADVANCE)
     example = '{"step": "tester", "result": "passed"}'
     step.add_argument("event", type=_given, metavar="EVENT", help=f"{example}, or - for stdin")
@@ -57,8 +61,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     verify = add("verify", "run the spec's acceptance checks", _VERIFY)
     verify.add_argument("--wait", type=_seconds, default=5.0, metavar="SECONDS", help="before a retry (default: 5)")
+    finish = add("finish", "phase_3: the whole test suite, a summary, the branch ready", _FINISH)
     add("restore", "put back the state and the regression tests", _RESTORE)
-    for parser in (step, test, regression, commit, verify):
+    for parser in (step, test, regression, commit, verify, finish):
         parser.add_argument("--json", dest="as_json", action="store_true", help="print a JSON object, for programs")
 
 
@@ -107,6 +112,10 @@ _RESTORE = (
 _VERIFY = (
     "At step `verify_smoke` or `verify_func`: runs the tables under the spec's Acceptance Verification, and ends "
     "whatever they start. Failures are warnings. Prints what comes next."
+)
+_FINISH = (
+    "After the last task: runs the plan's test command once more, prints the tasks, their commits and every warning, "
+    "and looks whether everything is committed. Exits 1 with what is in the way. Merges and pushes nothing."
 )
 
 

@@ -11,40 +11,17 @@ from taskie import project
 from taskie.autopilot import MARKER, changes, commits, evidence, loop, spec
 from taskie.autopilot import advance as advancing
 from taskie.autopilot import state as states
-from taskie.autopilot.engine import task_label
-from taskie.autopilot.table import END, NEXT_TASK, Refused
-from taskie.engine import Status, Table
+from taskie.autopilot.standing import state_root, tree
+from taskie.autopilot.table import NEXT_TASK, Refused
 from taskie.errors import CommandError
-from taskie.project import here
+from taskie.project import here, quoted
 from taskie.protocol import parse_json, shown
 from taskie.store import Lock, StoreError, timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from taskie.autopilot.state import State
-
-NOTHING_PLANNED: dict[str, Any] = {
-    "planned": True,
-    "total": 0,
-    "done": 0,
-    "current": None,
-    "step": None,
-    "counters": {},
-}
-
-
-def tree() -> str:
-    """The working tree's root, or the current directory outside of one."""
-    at = os.path.realpath(here())
-    return project.working_tree(at) or at
-
-
-def state_root() -> str:
-    """Where the state is; where it would be if there is none."""
-    own = project.working_tree(here())
-    roots = [each for each in project.places(here(), os.environ) if own is None or project.working_tree(each) == own]
-    return project.find(MARKER, roots) or tree()
 
 
 def warn(text: str) -> None:
@@ -58,12 +35,20 @@ def answer(following: dict[str, Any], code: int = 0) -> int:
     return code
 
 
-def init(spec_id: str, spec_path: str, *, force: bool) -> int:
-    """A new state; an existing one stays unless `force` is set."""
-    root = tree()
+def init(spec_id: str, spec_path: str, *, force: bool, worktree: bool = False) -> int:
+    """A new state; an existing one stays unless `force` is set. With `worktree` it is in a new working tree."""
     for name, text in (("SPEC_ID", spec_id), ("SPEC_PATH", spec_path)):
         if not text.strip() or not text.isprintable():
             raise Refused(f"{name} is empty or not printable")
+    if worktree:
+        return _init_apart(spec_id, spec_path)
+    root = tree()
+    _begin(root, spec_id, spec_path, force=force)
+    print(project.typeable(f"{states.path_of(root)} is ready. Next: `taskie autopilot plan` sets the tasks."))
+    return 0
+
+
+def _begin(root: str, spec_id: str, spec_path: str, *, force: bool) -> None:
     with Lock(root) as lock:
         if not lock.take(states.PATIENCE):
             raise Refused(f"{root} is in use by another process. Try again.")
@@ -81,7 +66,20 @@ def init(spec_id: str, spec_path: str, *, force: bool) -> int:
         states.write(root, state)
     if not os.path.isfile(os.path.join(root, spec_path)):
         warn(f"there is no {shown(spec_path)} in {root} yet: without it nothing is verified and no log is kept in it")
-    print(project.typeable(f"{states.path_of(root)} is ready. Next: `taskie autopilot plan` sets the tasks."))
+
+
+def _init_apart(spec_id: str, spec_path: str) -> int:
+    from taskie.autopilot import worktree
+
+    top = tree()
+    path, branch = worktree.create(top, spec_id, spec_path, os.environ)
+    try:
+        _begin(path, spec_id, spec_path, force=False)
+    except BaseException:
+        worktree.remove(top, path, branch, os.environ)
+        raise
+    print(f"The worktree {path} is ready, on the new branch {branch}. Work there: cd {quoted(path)}")
+    print(project.typeable("Next: `taskie autopilot plan` sets the tasks."))
     return 0
 
 
@@ -98,8 +96,8 @@ def _early_code(root: str) -> list[str]:
     return []
 
 
-def plan(tasks: str, *, test_command: str | None, force: bool) -> int:
-    """Set the tasks, and the command that tests them."""
+def plan(tasks: str, *, test_command: str | None, force: bool, word: str | None = None) -> int:
+    """Set the tasks, and the command that tests them. A halted run needs its word."""
     root = state_root()
     state = states.need(root)
     planned, given = _plan(tasks)
@@ -114,6 +112,7 @@ def plan(tasks: str, *, test_command: str | None, force: bool) -> int:
         begun = any(task["status"] != "pending" for task in state["tasks"])
         if begun and not force:
             raise Refused("a task has already been started; --force discards it and plans again")
+        advancing.permit(state, word)
         loop.plan(state, planned)
         changes.begin(root, os.environ, state)
         state["loop"].update(hooks=hooks, spec=spec.fingerprint(root, state["spec_path"]))
@@ -159,8 +158,8 @@ def _tasks(given: object) -> list[tuple[int | str, str]]:
     return tasks
 
 
-def update(task: str, field: str, value: str) -> int:
-    """Change one field of one task. Opens no gate: those are judged by the step."""
+def update(task: str, field: str, value: str, word: str | None = None) -> int:
+    """Change one field of one task. Opens no gate: those are judged by the step. A halted run needs its word."""
     root = state_root()
     wanted = _value(field, value)
 
@@ -169,6 +168,7 @@ def update(task: str, field: str, value: str) -> int:
         if record is None:
             known = ", ".join(shown(str(each["id"])) for each in state["tasks"][:20]) or "none"
             raise Refused(f"there is no task {shown(task)} (tasks: {known})")
+        advancing.permit(state, word)
         record[field] = wanted
         moved = loop.finish_by_hand(state, record) if (field, wanted) == ("status", "done") else None
         if moved is not None and moved.next == NEXT_TASK:
@@ -192,63 +192,20 @@ def _value(field: str, value: str) -> str | None:
     return value
 
 
-def status(cwd: str, env: Mapping[str, str]) -> Status:
-    """Where the loop stands. Without a usable state, programs see that there is nothing to plan."""
-    root = state_root()
-    try:
-        state = states.load(root)
-        left = states.removed(root)
-        removed = f" Somebody has removed it: {left}. `taskie autopilot restore` puts it back." if left else ""
-        problem = project.typeable(f"There is no {MARKER} in {root}.{removed}")
-    except StoreError as error:
-        state, problem = None, str(error)
-    if state is None:
-        return Status(NOTHING_PLANNED, [problem])
-    return Status(_summary(root, state), _described(root, state))
-
-
-def _summary(root: str, state: State) -> dict[str, Any]:
-    done = sum(task["status"] == "done" for task in state["tasks"])
-    summary = {
-        "planned": state["plan_exists"],
-        "total": len(state["tasks"]),
-        "done": done,
-        "current": state["current_task"],
-        "step": state["step"],
-        "counters": state["counters"],
-    }
-    return {**summary, **(advancing.finish(root, os.environ) if state["step"] == END else {})}
-
-
-def _described(root: str, state: State) -> list[str | Table]:
-    about = f"Spec {shown(state['spec_id'])}: {shown(state['spec_path'])}"
-    if not state["plan_exists"]:
-        return [about, "There is no plan yet, so nothing under src/ may be edited."]
-    rows = [["", "TASK", *(field.upper() for field in states.FIELDS), "NAME"]]
-    for task in state["tasks"]:
-        fields = [str(task[field] or "-")[:20] for field in states.FIELDS]
-        fields[4] = fields[4][:8]
-        here = "*" if task["id"] == state["current_task"] else ""
-        rows.append([here, shown(str(task["id"]), 12), *fields, shown(task["name"], 40)])
-    used = [f"{name} {count}" for name, count in state["counters"].items() if count]
-    now = f"{task_label(state)}, step {state['step']}" + (f" ({', '.join(used)})" if used else "")
-    text: list[str | Table] = [about, Table(rows), now]
-    if state["loop"]["details"]:
-        text += [
-            f"because {shown(str(state['loop']['why']), 200)}:",
-            *(f"  {shown(str(each), 300)}" for each in state["loop"]["details"]),
-        ]
-    if state["loop"]["test_command"]:
-        text.append(f"Test command: {evidence.as_typed(state['loop']['test_command'])}")
-    if state["step"] == END:
-        result = advancing.finish(root, os.environ)
-        commits = ", ".join(str(each["hash"])[:8] for each in result["commits"])
-        text.append(f"Branch {shown(result['branch'] or 'none')}, commits: {commits or 'none'}")
-    return text + [f"warning: {shown(str(warning), 200)}" for warning in state["loop"]["warnings"]]
-
-
 def advance(event: str, *, as_json: bool = False) -> int:
     return answer(advancing.advance(state_root(), advancing.parse(event), os.environ, warn))
+
+
+def finish(*, as_json: bool = False) -> int:
+    """phase_3. With `--json` what the steps print goes to stderr."""
+    from taskie.autopilot import finishing
+
+    done = finishing.finish(state_root(), os.environ, warn, warn if as_json else print)
+    if as_json:
+        print(json.dumps(done))
+    elif done["ready"]:
+        print("phase_3 is done." + (f" Warnings: {len(done['warnings'])}." if done["warnings"] else ""))
+    return 0 if done["ready"] else 1
 
 
 def commit(message: str, *, leave_out: Sequence[str] = (), as_json: bool = False) -> int:

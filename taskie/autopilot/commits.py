@@ -10,8 +10,7 @@ from taskie.autopilot import MARKER, changes
 from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused
 from taskie.git import Git
-from taskie.store import StoreError, read_regular
-from taskie.tree import digest
+from taskie.store import StoreError, digest, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

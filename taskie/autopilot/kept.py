@@ -11,10 +11,11 @@ import time
 
 from taskie.autopilot import MARKER
 from taskie.project import working_tree
-from taskie.store import StoreError, read_regular, replace
+from taskie.store import StoreError, read_regular, remove, replace
 
 FOLDER = os.path.join("taskie", "autopilot")
 NEXT = ".next"  # what is about to be written: a process may end between the two files
+LEFT = ".left"  # what was under way when somebody removed the state
 LOOKS = 10  # while another process may be writing
 PAUSE = 0.01
 
@@ -46,7 +47,7 @@ def _git_directory(top: str) -> str | None:
 def read(root: str) -> bytes | None:
     """What our commands last wrote; None if they wrote nothing here."""
     copy = place(root)
-    return None if copy is None else read_regular(copy)
+    return None if copy is None else read_regular(copy) or read_regular(copy + LEFT)
 
 
 def write(root: str, path: str, data: bytes) -> None:
@@ -65,6 +66,7 @@ def write(root: str, path: str, data: bytes) -> None:
             os.rename(copy + NEXT, copy)
         except OSError as error:
             raise StoreError(f"{copy} cannot be written ({error.strerror})") from None
+        remove(copy + LEFT)
 
 
 def agreed(root: str, path: str) -> tuple[bytes | None, bool]:
@@ -80,6 +82,16 @@ def agreed(root: str, path: str) -> tuple[bytes | None, bool]:
         if data is None or data in (before, follows, after) or (before, follows, after) == (None, None, None):
             return data, True
     return data, False
+
+
+def forget(root: str) -> None:
+    """The loop is over, or somebody has left it: `restore` still finds it, and nothing else looks for it."""
+    copy = place(root)
+    try:
+        if copy is not None:
+            os.replace(copy, copy + LEFT)
+    except OSError:
+        pass  # there is none
 
 
 def is_missing(root: str) -> bool:

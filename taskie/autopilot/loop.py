@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from taskie.autopilot.table import Move
 
 MAX_LINES = 1000  # of the log in the state; the spec has them all
-MAX_DETAILS = 40
+MAX_BECAUSE = 40
 MAX_MADE = 2000
 WIDTH = 500
 
@@ -25,7 +25,8 @@ WIDTH = 500
 class Done(Value):
     """A finished step: its result, as the table knows it, and what else it reported.
 
-    `details` are for the coder, if it is asked again; `warnings` for the person, to the end.
+    `because`: what the coder must know of it. `warnings`: what a person must be told to the end. `left_out`: changed
+    files that are not the task's. `made`: files that were left by what we ran.
     """
 
     step: str
@@ -34,10 +35,10 @@ class Done(Value):
     regression: dict[str, Any] | None = None
     commit: str | None = None
     notes: tuple[str, ...] = ()
-    details: tuple[str, ...] = ()
+    because: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 class Answer(Value):
@@ -80,8 +81,8 @@ def apply(state: State, done: Done) -> Answer:
         log(state, note)
     for warning in done.warnings:
         log(state, f"warning: {warning}")
-    for warning in (*done.warnings, *((moved.why,) if moved.warns else ())):
-        states.warn(state, f"task {shown(str(task['id']))}: {shown(warning, WIDTH)}")
+    for warning in (*done.warnings, *([moved.why] if moved.warns else [])):
+        warn(state, task, warning)
     state["loop"]["moves"] += 1
     state["loop"].update(why=moved.why, to=moved.to)
     if moved.next == NEXT_TASK:
@@ -90,14 +91,19 @@ def apply(state: State, done: Done) -> Answer:
 
 
 def finish_by_hand(state: State, task: Task) -> Answer | None:
-    """Somebody has declared a task done, which the person is told. If it is the current one, go on with the next."""
-    states.warn(state, f"task {shown(str(task['id']))} was declared done by hand")
+    """Somebody has declared a task done. If it is the current one, go on with the next."""
+    warn(state, task, "declared done by hand")
     if task is not states.current(state):
         log(state, f"task {shown(str(task['id']))} was declared done by hand")
         return None
     log(state, "done by hand")
     state["loop"]["moves"] += 1
     return _after(state, f"task {shown(str(task['id']))} was declared done by hand")
+
+
+def warn(state: State, task: Task, text: str) -> None:
+    """Something that a person must be told at the end, once."""
+    states.warn(state, f"task {shown(str(task['id']))}: {shown(text, WIDTH)}")
 
 
 def log(state: State, text: str) -> None:
@@ -119,7 +125,7 @@ def _note(state: State, task: Task, done: Done) -> None:
         loop["regression"] = done.regression
     elif done.step == "regression":
         loop["regression"] = None
-    loop["attempt"] = None
+    loop["attempt"] = loop["review"] = loop["word"] = None
     if done.step == "coder":
         loop["tested"] = None  # whatever was run before is of other code
     if done.step == "tester":
@@ -127,8 +133,10 @@ def _note(state: State, task: Task, done: Done) -> None:
     if done.left_out:
         leave_out(state, done.left_out)
     leave(state, done.made)
-    earlier = loop["details"] if done.step == "debugger" else []
-    loop["details"] = [*earlier, *(shown(each, WIDTH) for each in done.details)][:MAX_DETAILS]
+    # What a step has found stays until the coder has been at work; a debugger adds to what the tests have shown.
+    earlier = loop["because"] if done.step == "debugger" else []
+    if done.because or done.step in ("coder", "commit"):
+        loop["because"] = [*earlier, *(shown(each, WIDTH) for each in done.because)][:MAX_BECAUSE]
     if done.commit is not None:
         task["commit"] = loop["base"] = done.commit
         loop["captured"] = {}
@@ -174,6 +182,7 @@ def _after(state: State, why: str) -> Answer:
         return Answer(NEXT_TASK, "coder", f"{why}; next is {name}", None)
     state["current_task"] = None
     state["files_changed"] = []
+    state["loop"].update(review=None, word=None, because=[], finishing=None)
     states.set_position(state, Position(END))
     log(state, "every task is done -> phase_3")
     return Answer(END, None, f"{why}, and it was the last task", None)
@@ -182,4 +191,5 @@ def _after(state: State, why: str) -> Answer:
 def _begin(state: State, number: int | str) -> None:
     state["current_task"] = number
     state["files_changed"] = []
+    state["loop"].update(review=None, word=None, because=[])
     states.set_position(state, Position())

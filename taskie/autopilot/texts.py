@@ -39,11 +39,13 @@ advance '{"step": "pre_check_code", "result": "pass"}'""",
 advance '{"step": "pre_check_blueprint", "result": "pass"}'""",
     ),
     "spec_reviewer": (
-        "Have a reviewer compare the changed files with the spec: approved, needs_implementation or needs_removal.",
+        "Have the agent `taskie:spec-reviewer` compare the changed files with the spec, wait for its answer, and "
+        "report its status: approved, needs_implementation or needs_removal.",
         """advance '{"step": "spec_reviewer", "result": "approved"}'""",
     ),
     "code_quality": (
-        "Have a reviewer judge the quality of the changed files: approved, needs_refactor or needs_discussion.",
+        "Have the agent `taskie:code-quality` judge the changed files, wait for its answer, and report its status: "
+        "approved, needs_refactor or needs_discussion.",
         """advance '{"step": "code_quality", "result": "approved"}'""",
     ),
     "commit": (
@@ -57,13 +59,23 @@ advance '{"step": "pre_check_blueprint", "result": "pass"}'""",
 }
 
 
+def finishing(command: str, step: str) -> str:
+    """What is left of phase_3."""
+    return (
+        f"Autopilot: every task is done. What is left is phase_3, at {step}.\n\nRun the whole test suite, print the "
+        f"summary and see that the branch is ready. This does all three.\n\n```sh\n{command} autopilot finish\n```\n\n"
+        "It says what is in the way: fix that and run it again. Then tell the person the summary, with every warning. "
+        "Do not merge or push unless they ask for it."
+    )
+
+
 class Known(Value):
     """What the loop knows about the step: the task's files, the spec, why the step is there, and what was found."""
 
     files: Sequence[str] = ()
     spec: str = ""
     why: str = ""
-    details: Sequence[str] = ()
+    because: Sequence[str] = ()
     has_command: bool = False
 
 
@@ -85,7 +97,7 @@ def instruction(command: str, label: str, step: str, known: Known) -> str:
 
 def _because(known: Known) -> str:
     """Why it is asked again: without it the coder would have to guess."""
-    if not known.details:
+    if not known.because:
         return ""
-    listed = "\n".join(f"- {each}" for each in known.details)
+    listed = "\n".join(f"- {each}" for each in known.because)
     return f"\n\nBecause {known.why}:\n{listed}"

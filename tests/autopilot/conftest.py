@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from autopilot.runs import Runs
 from autopilot.templates import Templates
 from pytest_taskie import Events, HookResult, Project, RunHook
 from taskie import cli
-from taskie.autopilot import blueprint, kept, tool_use
+from taskie.autopilot import REVIEWERS, blueprint, kept, tool_use
 from taskie.project import plugin_root
 from taskie.protocol import Event
 
@@ -196,6 +197,27 @@ class Autopilot:
         event = self._events.stop(stop_hook_active=active, cwd=str(cwd or self.root))
         return self._run_hook(event, command=[ROOT / "hooks" / "stop-hook.sh", "--fail-open"], cwd=cwd, **options)
 
+    def word(self) -> str:
+        """What the person is told at a stop where the run has halted."""
+        found = re.search(r"the word ([a-z]+-[a-z]+)", str((self.stop().json or {}).get("systemMessage")))
+        assert found
+        return found[1]
+
+    def resume(self) -> dict[str, Any]:
+        """Go on as a person lets it; what comes next."""
+        return self.advance("resume", word=self.word())
+
+    def subagent(self, agent: object, text: object, active: bool = False, **options: Any) -> HookResult:
+        """A subagent's last message, at the hook as the client runs it."""
+        fields = {"agent_type": agent, "last_assistant_message": text, "stop_hook_active": active}
+        event = {**self._events.build("SubagentStop", cwd=str(self.root)), **fields, **options.pop("fields", {})}
+        return self._run_hook(event, command=[ROOT / "hooks" / "stop-hook.sh", "--subagent-stop"], **options)
+
+    def review(self, step: str, status: str, *findings: str) -> HookResult:
+        """The plugin's reviewer of a step answers as it was asked to."""
+        answer = json.dumps({"status": status, "findings": findings})
+        return self.subagent(REVIEWERS[step], f"I have looked.\n\n```json\n{answer}\n```")
+
     def tool(self, name: str, path: object, cwd: Path | None = None, **options: Any) -> HookResult:
         """A tool that the client is about to use, at the hook as the client runs it."""
         event = self._events.build(
@@ -269,6 +291,14 @@ def verification(loop: Autopilot, smoke: str = "", functional: str = "", text: s
     """Give the spec these rows."""
     tables = (SMOKE + smoke if smoke else "") + "\n" + (FUNCTIONAL + functional if functional else "")
     loop.spec.write_text(f"{loop.spec.read_text()}\n## Acceptance Verification\n\n{text}\n{tables}\n")
+
+
+def by_hand(number: int) -> list[str]:
+    """The warnings of a task whose two reviews were only claimed."""
+    return [
+        f"task {number}: {step} was approved by hand: no answer of {agent} was recorded for it"
+        for step, agent in REVIEWERS.items()
+    ]
 
 
 def committed(loop: Autopilot) -> Autopilot:

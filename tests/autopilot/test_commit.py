@@ -147,7 +147,7 @@ class TestHooks:
         assert "**Status:** blocked\nACTION REQUIRED: commit failure\n" in text
         assert "never" in ready.log[-1]
         path.unlink()
-        assert ready.advance("resume")["next"] == "coder"
+        assert ready.resume()["next"] == "coder"
         assert ready.task["reviewer"] == "pending"
 
     def test_one_that_hangs_with_a_child(self, ready: Autopilot) -> None:

@@ -137,9 +137,10 @@ class TestItLetsGo:
     def test_at_the_end(self, autopilot: Autopilot) -> None:
         autopilot.begin("greet")
         autopilot.do("update", "1", "status", "done")
+        told = "every task is done, with 1 warning; what follows is phase_3"
+        assert_approved(autopilot.stop(), f"{told}, .*\\n  warning: task 1: declared done by hand")
+        autopilot.change(loop={**autopilot.state["loop"], "warnings": []})
         assert_approved(autopilot.stop(), "every task is done; what follows is phase_3")
-        autopilot.change(loop={**autopilot.state["loop"], "warnings": ["task 1: x"]})
-        assert_approved(autopilot.stop(), "every task is done, with 1 warning; what follows is phase_3")
 
     @pytest.mark.parametrize("content", ["", "{", "[]", '{"plan_exists": "yes"}', '{"plan_exists": true, "tasks": 1}'])
     def test_with_a_malformed_state(self, autopilot: Autopilot, content: str) -> None:
