@@ -125,6 +125,7 @@ class TestItLetsGo:
         for _ in range(2):
             autopilot.advance("spec_reviewer", "needs_removal")
             autopilot.advance("coder", files_changed=[])
+            autopilot.advance("tester", "passed")
         autopilot.advance("spec_reviewer", "needs_removal")
         assert_approved(autopilot.stop(), r"task 1 of 1 \(1: greet\) needs a decision \(council\): .*resume")
 
