@@ -103,6 +103,7 @@ class TestTheSteps:
     def test_without_a_test_command_the_person_is_warned(self, autopilot: Autopilot) -> None:
         autopilot.begin("greet")
         autopilot.do("update", "1", "status", "done")
+        autopilot.without_command()
         autopilot.run("finish")
         warning = "phase_3: the whole test suite was not run: no test command is known"
         assert warning in autopilot.state["loop"]["warnings"]

@@ -138,6 +138,7 @@ class TestItLetsGo:
     def test_at_the_end(self, autopilot: Autopilot) -> None:
         autopilot.begin("greet")
         autopilot.do("update", "1", "status", "done")
+        autopilot.without_command()
         told = "every task is done, with 1 warning; what follows is phase_3"
         assert_approved(autopilot.stop(), f"{told}, .*\\n  warning: task 1: declared done by hand")
         autopilot.change(loop={**autopilot.state["loop"], "warnings": []})
@@ -161,6 +162,7 @@ def test_it_comes_before_plans_and_leaves_the_rest_to_them(autopilot: Autopilot,
     autopilot.begin("greet")
     assert_blocked(autopilot.stop(), "Autopilot")
     autopilot.do("update", "1", "status", "done")
+    autopilot.without_command()
     result = autopilot.stop()
     assert_approved(result, "phase_3")
     assert_approved(result, "has no state.json")
@@ -191,7 +193,8 @@ def test_alone(autopilot: Autopilot, events: Events) -> None:
     assert "decision" not in stop(active, TASKIE_LOOP_GUARD="strict")
     assert stop(active)["decision"] == "block"
     autopilot.path.unlink()
-    assert stop(json.dumps(events.stop())) == {"suppressOutput": True}
+    assert "autopilot-state.json was removed" in str(stop(json.dumps(events.stop()))["systemMessage"])
+    assert stop(json.dumps(events.stop())) == {"suppressOutput": True}, "it is told once"
 
 
 def test_alone_in_a_directory_that_is_gone(autopilot: Autopilot, events: Events, tmp_path: Path) -> None:
