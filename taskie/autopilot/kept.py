@@ -26,9 +26,12 @@ def place(root: str) -> str | None:
     directory = None if top is None else _git_directory(top)
     if top is None or directory is None:
         return None
+    folder = os.path.join(directory, FOLDER)
+    if any(os.path.lexists(each) and not os.path.isdir(each) for each in (os.path.dirname(folder), folder)):
+        return None  # something else is in the way
     inner = os.path.relpath(os.path.realpath(root), top)
     name = MARKER if inner == "." else f"{inner.replace('%', '%25').replace('/', '%2F')}%2F{MARKER}"
-    return os.path.join(directory, FOLDER, name)
+    return os.path.join(folder, name)
 
 
 def _git_directory(top: str) -> str | None:
