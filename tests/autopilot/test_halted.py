@@ -84,6 +84,7 @@ class TestTheWord:
         halted.do("update", "2", "status", "done")
         warning = "task 1: halted (the reviewer wants a decision that only a person can take), and resumed"
         assert warning in halted.state["loop"]["warnings"]
+        halted.finish()
         assert_approved(halted.stop(), re.escape(warning))
 
     def test_is_never_the_same(self) -> None:

@@ -88,7 +88,7 @@ class TestARecord:
 
     def test_outside_a_repository_holds_for_its_step(self, nothing: Autopilot) -> None:
         nothing.do("init", "FTR-1", "spec.md")
-        nothing.do("plan", '[{"id": 1, "name": "first"}]')
+        nothing.do("plan", '[{"id": 1, "name": "first"}]', "--test-command", "true")
         nothing.go_to("spec_reviewer")
         nothing.review("spec_reviewer", "approved")
         nothing.advance("spec_reviewer", "approved")
@@ -100,6 +100,7 @@ class TestByHand:
         verify(committed(loop))
         assert loop.state["loop"]["warnings"] == by_hand(1)
         loop.do("update", "2", "status", "done")
+        loop.finish()
         told = loop.do("status")
         for warning in (*by_hand(1), "task 2: declared done by hand"):
             assert f"warning: {warning}" in told
