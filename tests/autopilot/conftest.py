@@ -155,6 +155,10 @@ class Autopilot:
         """What the plan's test command does from now on."""
         self.write(".git/suite", script)
 
+    def without_command(self) -> None:
+        """The plan names no test command: then phase_3 has nothing to begin with, and no stop waits for it."""
+        self.change(loop={**self.state["loop"], "test_command": None})
+
     def red(self, *failing: str) -> None:
         """Have the tests fail, with these in their summary, and run them."""
         self.suite("".join(f"echo 'FAILED {each} - x'\n" for each in failing) + "exit 1")
@@ -308,7 +312,8 @@ def by_hand(number: int) -> list[str]:
 
 def committed(loop: Autopilot) -> Autopilot:
     """Behind the commit, at `verify_smoke`."""
-    loop.go_to("commit")
+    if loop.state["step"] != "commit":
+        loop.go_to("commit")
     loop.do("commit", "-m", MESSAGE)
     return loop
 

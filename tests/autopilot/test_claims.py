@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from autopilot.conftest import PATH, SPEC, Autopilot
+from autopilot.conftest import PATH, SPEC, Autopilot, by_hand
 
 REGRESSION = {"test_file": "tests/regression/test_bug.py", "test_code": "def test_bug():\n    pass\n"}
 
@@ -94,7 +94,7 @@ class TestTester:
         autopilot.red("src/test_app.py::test_it")
         said = autopilot.advance("tester", "failed", failures=["tests/other.py::test_a"])
         assert said["next"] == "debugger"
-        assert said["details"][0] == "src/test_app.py::test_it"
+        assert said["because"][0] == "src/test_app.py::test_it"
 
 
 class TestRegressionIsDue:
@@ -190,7 +190,7 @@ class TestCommitIsSeen:
         head = loop.commit_by_hand()
         assert loop.advance("commit", "ok", hash=head[:10])["next"] == "verify_smoke"
         assert (loop.task["commit"], loop.task["status"]) == (head, "done")
-        assert loop.state["loop"]["warnings"] == []
+        assert loop.state["loop"]["warnings"] == by_hand(1)
 
     @pytest.mark.parametrize("hash_", [None, "", "HEAD", "--all", "xyz", 7, "0" * 40])
     def test_what_is_none(self, autopilot: Autopilot, hash_: object) -> None:

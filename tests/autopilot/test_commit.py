@@ -14,7 +14,7 @@ import pytest
 from core.living import is_alive
 
 from autopilot.commits import MESSAGE, commit, committed, entries, failed, head, hook, only
-from autopilot.conftest import PATH, TASKIE, Autopilot
+from autopilot.conftest import PATH, TASKIE, Autopilot, by_hand
 from taskie.autopilot import committing
 
 
@@ -98,7 +98,7 @@ class TestHooks:
         assert (said["next"], head(ready)) == ("commit", before)
         for number in (1, 30, 60):
             assert f"\n  not formatted {number}\n" in str(said["said"])
-        assert "not formatted 60" in said["details"][-1]  # type: ignore[index]
+        assert "not formatted 60" in said["because"][-1]  # type: ignore[index]
         assert "- not formatted 60\n" in (ready.stop().reason or "")
         assert ready.state["loop"]["commit_failures"] == 1
         assert commit(ready)["next"] == "verify_smoke"
@@ -219,7 +219,8 @@ def test_a_commit_of_somebody_else_in_between(ready: Autopilot, monkeypatch: pyt
     assert committed(ready) == ["M\tsrc/app.py", "A\tsrc/new.py"]
     assert ready.project.git("log", "-1", "--skip=1", "--format=%s").strip() == "other"
     assert ready.state["loop"]["warnings"] == [
-        f"task 1: besides the task's own commit there are others since it began: {other[:12]}"
+        *by_hand(1),
+        f"task 1: besides the task's own commit there are others since it began: {other[:12]}",
     ]
 
 

@@ -110,6 +110,7 @@ def test_2_4_after_three_attempts_it_escalates(loop: Autopilot) -> None:
 
 def test_2_5_out_of_scope_is_logged_and_leads_on(loop: Autopilot) -> None:
     loop.go_to("tester")
+    loop.red("lib/test_x.py::test")
     assert loop.advance("tester", "failed", failures=["lib/test_x.py::test"])["next"] == "pre_check_code"
     assert loop.log[-1].endswith("out-of-scope failure: lib/test_x.py::test")
 
@@ -117,12 +118,14 @@ def test_2_5_out_of_scope_is_logged_and_leads_on(loop: Autopilot) -> None:
 @pytest.mark.parametrize(("path", "next_"), [("src/sub/test_x.py", "debugger"), ("srcs/test_x.py", "pre_check_code")])
 def test_2_6_in_scope_is_below_a_directory_of_a_changed_file(loop: Autopilot, path: str, next_: str) -> None:
     loop.go_to("tester")
+    loop.red(path)
     assert loop.advance("tester", "failed", failures=[path])["next"] == next_
 
 
 def test_2_7_gate_the_tests_pass_or_fail_elsewhere(loop: Autopilot) -> None:
     loop.go_to("tester")
     assert "tester = pass or fail_out_of_scope" in loop.refused("pre_check_code", "pass")
+    loop.red("lib/test_x.py")
     loop.advance("tester", "failed", failures=["lib/test_x.py"])
     assert loop.task["tester"] == "fail_out_of_scope"
 
@@ -272,7 +275,9 @@ def test_3_12_pass_leads_to_the_spec_reviewer(loop: Autopilot) -> None:
     loop.write(f"{BLUEPRINT}/cross-cutting.md", "")
     assert loop.do("blueprint", SPEC).startswith("PASS")
     assert loop.do("blueprint", loop.spec.name, cwd=loop.spec.parent).startswith("PASS")
-    loop.go_to("pre_check_blueprint")
+    loop.advance("coder", files_changed=["src/app.py", f"{BLUEPRINT}/cross-cutting.md"])
+    loop.advance("tester", "passed")
+    loop.advance("pre_check_code", "pass")
     assert loop.advance("pre_check_blueprint", "pass")["next"] == "spec_reviewer"
 
 

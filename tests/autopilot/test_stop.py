@@ -125,6 +125,7 @@ class TestItLetsGo:
         for _ in range(2):
             autopilot.advance("spec_reviewer", "needs_removal")
             autopilot.advance("coder", files_changed=[])
+            autopilot.advance("tester", "passed")
         autopilot.advance("spec_reviewer", "needs_removal")
         assert_approved(autopilot.stop(), r"task 1 of 1 \(1: greet\) needs a decision \(council\): .*resume")
 
@@ -199,7 +200,8 @@ def test_alone(autopilot: Autopilot, events: Events) -> None:
     assert "decision" not in stop(active, TASKIE_LOOP_GUARD="strict")
     assert stop(active)["decision"] == "block"
     autopilot.path.unlink()
-    assert stop(json.dumps(events.stop())) == {"suppressOutput": True}
+    assert "autopilot-state.json was removed" in str(stop(json.dumps(events.stop()))["systemMessage"])
+    assert stop(json.dumps(events.stop())) == {"suppressOutput": True}, "it is told once"
 
 
 def test_alone_in_a_directory_that_is_gone(autopilot: Autopilot, events: Events, tmp_path: Path) -> None:
