@@ -108,7 +108,9 @@ def new_word(root: str) -> str:
 def _over(state: State) -> str:
     warnings = state["loop"]["warnings"]
     noted = f", with {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
-    over = typeable(f"every task is done{noted}; what follows is phase_3, see `taskie autopilot status`")
+    finished = (state["loop"]["finishing"] or {}).get("step") == "done"
+    follows = "phase_3 is done, too" if finished else "what follows is phase_3"
+    over = typeable(f"every task is done{noted}; {follows}, see `taskie autopilot status`")
     listed = [f"\n  warning: {shown(str(each), 200)}" for each in warnings[:MOST]]
     more = [f"\n  … and {len(warnings) - MOST} more"] if len(warnings) > MOST else []
     return "".join([over, *listed, *more])

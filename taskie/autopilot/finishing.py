@@ -94,7 +94,7 @@ def _recording(
         now["loop"]["moves"] += 1
         loop.log(now, f"{at['step']} {seen.result} -> {after['step']}: {row.why}")
         if row.warns:
-            now["loop"]["warnings"].append(f"phase_3: {row.why}" + (f" ({seen.detail})" if seen.detail else ""))
+            states.warn(now, f"phase_3: {row.why}" + (f" ({seen.detail})" if seen.detail else ""))
 
     return change
 

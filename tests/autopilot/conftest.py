@@ -211,6 +211,11 @@ class Autopilot:
         """Go on as a person lets it; what comes next."""
         return self.advance("resume", word=self.word())
 
+    def finish(self) -> None:
+        """phase_3, to its end."""
+        codes = [self.run("finish").returncode for _ in range(6)]
+        assert 0 in codes
+
     def subagent(self, agent: object, text: object, active: bool = False, **options: Any) -> HookResult:
         """A subagent's last message, at the hook as the client runs it."""
         fields = {"agent_type": agent, "last_assistant_message": text, "stop_hook_active": active}

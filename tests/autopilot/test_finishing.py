@@ -101,7 +101,8 @@ class TestTheSteps:
         assert "phase_3 comes after the last task" in loop.fails("finish")
 
     def test_without_a_test_command_the_person_is_warned(self, autopilot: Autopilot) -> None:
-        autopilot.begin("greet")
+        autopilot.do("init", "FTR-1", SPEC)
+        autopilot.do("plan", '[{"id": 1, "name": "greet"}]')
         autopilot.do("update", "1", "status", "done")
         autopilot.without_command()
         autopilot.run("finish")

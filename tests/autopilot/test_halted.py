@@ -85,6 +85,7 @@ class TestTheWord:
         halted.without_command()
         warning = "task 1: halted (the reviewer wants a decision that only a person can take), and resumed"
         assert warning in halted.state["loop"]["warnings"]
+        halted.finish()
         assert_approved(halted.stop(), re.escape(warning))
 
     def test_is_never_the_same(self) -> None:

@@ -100,7 +100,7 @@ class TestByHand:
         verify(committed(loop))
         assert loop.state["loop"]["warnings"] == by_hand(1)
         loop.do("update", "2", "status", "done")
-        loop.without_command()
+        loop.finish()
         told = loop.do("status")
         for warning in (*by_hand(1), "task 2: declared done by hand"):
             assert f"warning: {warning}" in told

@@ -138,11 +138,18 @@ class TestItLetsGo:
     def test_at_the_end(self, autopilot: Autopilot) -> None:
         autopilot.begin("greet")
         autopilot.do("update", "1", "status", "done")
-        autopilot.without_command()
-        told = "every task is done, with 1 warning; what follows is phase_3"
+        assert_blocked(autopilot.stop(), "every task is done. What is left is phase_3, at final_test")
+        autopilot.finish()
+        told = r"every task is done, with \d warnings?; phase_3 is done, too"
         assert_approved(autopilot.stop(), f"{told}, .*\\n  warning: task 1: declared done by hand")
         autopilot.change(loop={**autopilot.state["loop"], "warnings": []})
-        assert_approved(autopilot.stop(), "every task is done; what follows is phase_3")
+        assert_approved(autopilot.stop(), "every task is done; phase_3 is done, too")
+
+    def test_at_the_end_without_a_test_command(self, autopilot: Autopilot) -> None:
+        autopilot.do("init", "FTR-1", SPEC)
+        autopilot.do("plan", '[{"id": 1, "name": "greet"}]')
+        autopilot.do("update", "1", "status", "done")
+        assert_approved(autopilot.stop(), "every task is done, with 1 warning; what follows is phase_3")
 
     @pytest.mark.parametrize("content", ["", "{", "[]", '{"plan_exists": "yes"}', '{"plan_exists": true, "tasks": 1}'])
     def test_with_a_malformed_state(self, autopilot: Autopilot, content: str) -> None:
@@ -162,7 +169,7 @@ def test_it_comes_before_plans_and_leaves_the_rest_to_them(autopilot: Autopilot,
     autopilot.begin("greet")
     assert_blocked(autopilot.stop(), "Autopilot")
     autopilot.do("update", "1", "status", "done")
-    autopilot.without_command()
+    autopilot.finish()
     result = autopilot.stop()
     assert_approved(result, "phase_3")
     assert_approved(result, "has no state.json")

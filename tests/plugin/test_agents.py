@@ -66,6 +66,10 @@ class TestAReviewer:
         head, _ = read(agent.removeprefix("taskie:"))
         assert {tool.strip() for tool in head["tools"].split(",")} == READING
 
+    def test_is_told_to_go_by_the_files(self, step: str, agent: str) -> None:
+        _, body = read(agent.removeprefix("taskie:"))
+        assert "is no evidence; what you read in the files is." in " ".join(body.split())
+
     def test_knows_every_status_and_its_example_can_be_recorded(self, step: str, agent: str) -> None:
         _, body = read(agent.removeprefix("taskie:"))
         assert re.findall(r"^- `(\w+)`: ", body.partition("Your answer is one of")[2], re.MULTILINE) == results(step)
