@@ -11,10 +11,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable
 
+from benchmarks import gates
+from benchmarks.timing import HOOK, ROOT, ROUNDS, ratio, run, timed
 from taskie import stand_in
 from taskie.config import Config
 from taskie.plans.files import newest_plan
@@ -23,34 +24,7 @@ from taskie.plans.running import utc
 from taskie.plans.state import new
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-ROOT = Path(__file__).resolve().parent.parent
-HOOK = str(ROOT / "hooks" / "stop-hook.sh")
-ROUNDS = 40
-_NOBODY = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example.invalid"]
-
-
-def timed(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
-
-
-def ratio(
-    label: str, goal: float, ours: Callable[[], object], theirs: Callable[[], object], rounds: int = ROUNDS
-) -> None:
-    """Interleaved, so that both see the same noise; the minimum of each is what the machine can do."""
-    ours()
-    theirs()
-    pairs = [(timed(ours), timed(theirs)) for _ in range(rounds)]
-    a, b = (min(column) for column in zip(*pairs))
-    sign = "ok" if a <= goal * b else "OVER"
-    print(f"{label:<58} {a * 1e3:8.2f} ms / {b * 1e3:8.2f} ms = {a / b:5.2f}x  (goal {goal}x)  {sign}", flush=True)
-
-
-def run(argv: Sequence[str], cwd: Path, env: dict[str, str], stdin: str = "") -> None:
-    subprocess.run(argv, cwd=cwd, env=env, input=stdin.encode(), capture_output=True, check=True, timeout=60)
+    pass
 
 
 def main() -> None:
@@ -99,7 +73,8 @@ def main() -> None:
         )
         _own_hook(base, plan, kept, event)
         _review(base, review, bare, kept, hook)
-        _gauntlet(base / "gated", kept)
+        gates.measure(base / "gated", kept)
+        gates.large(base / "large", kept)
         _newest(base)
     finally:
         shutil.rmtree(base, ignore_errors=True)
@@ -162,53 +137,6 @@ def _review(base: Path, project: Path, bare: list[str], env: dict[str, str], hoo
         sign = "ok" if own <= goal * interpreter else "OVER"
         times = f"{own * 1e3:8.2f} ms / {interpreter * 1e3:8.2f} ms = {own / interpreter:5.2f}x"
         print(f"{label:<58} {times}  (goal {goal}x)  {sign}", flush=True)
-
-
-def _gauntlet(project: Path, env: dict[str, str]) -> None:
-    """One trivial check beside git's own time and the check's: the same commands, run by the hook and alone."""
-    # The environment's own interpreter, since it has PyYAML.
-    env = {**env, "TASKIE_PYTHON": sys.executable, "CLAUDE_PROJECT_DIR": str(project)}
-    bare = [sys.executable, "-I", "-S", "-c", "pass"]
-    event = json.dumps({"hook_event_name": "Stop", "cwd": str(project), "stop_hook_active": False}) + "\n"
-    hook = ["/bin/sh", "-c", f"exec {HOOK} --fail-open"]
-    (project / ".gauntlet/checks").mkdir(parents=True)
-    (project / ".gauntlet/config.yml").write_text(
-        "stop_hook: {run_interval_minutes: 0}\nentry_points: [{path: ., checks: [ok]}]\n"
-    )
-    (project / ".gauntlet/checks/ok.yml").write_text("command: 'true'\n")
-    (project / ".gitignore").write_text("gauntlet_logs/\n")
-    for words in (["init", "-q", "-b", "main"], ["add", "-A"], [*_NOBODY, "commit", "-q", "-m", "Begin"]):
-        run(["git", *words], project, env)
-    run(["git", "checkout", "-q", "-b", "work"], project, env)
-    # A git that notes what it is asked stands before the real one.
-    asked = project.parent / "asked"
-    wrapper = project.parent / "noting" / "git"
-    wrapper.parent.mkdir()
-    wrapper.write_text(f'#!/bin/sh\nprintf "%s\\0" "$@" >> {asked}\necho >> {asked}\nexec {shutil.which("git")} "$@"\n')
-    wrapper.chmod(0o755)
-    (project / "file").write_text("0")
-    run(hook, project, {**env, "PATH": f"{wrapper.parent}{os.pathsep}{env['PATH']}"}, event)
-    if not (project / "gauntlet_logs/.execution_state").exists():
-        print("a gate: not measured, since PyYAML is not installed here")
-        return
-    calls = [line.split("\0")[:-1] for line in asked.read_text().splitlines()]
-    best = [float("inf")] * 3
-    for number in range(ROUNDS):
-        (project / "file").write_text(str(number + 1))
-        best[0] = min(best[0], timed(lambda: run(hook, project, env, event)))
-
-        def alone() -> None:
-            for call in calls:
-                subprocess.run(["git", *call], cwd=project, env=env, input=b"", capture_output=True, check=False)
-            run(["/bin/sh", "-c", "true"], project, env)
-
-        best[1] = min(best[1], timed(alone))
-        best[2] = min(best[2], timed(lambda: run(bare, project, env)))
-    own, interpreter = best[0] - best[1], best[2]
-    sign = "ok" if own <= 12 * interpreter else "OVER"
-    label = f"a gate, without its time and {len(calls)} calls of git / bare interpreter"
-    times = f"{own * 1e3:8.2f} ms / {interpreter * 1e3:8.2f} ms = {own / interpreter:5.2f}x"
-    print(f"{label:<58} {times}  (goal 12x)  {sign}")
 
 
 def _newest(base: Path) -> None:

@@ -12,6 +12,7 @@ import re
 import stat
 
 from taskie.git import Git
+from taskie.project import working_tree
 from taskie.protocol import shown
 from taskie.store import digest
 from taskie.values import Value
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MAX_DIRTY = 2000
-_HIDDEN = re.compile(rb"(?:^|(?<=\0))(?:[a-z]|S) [^\t]*\t([^\0]*)")  # assume-unchanged or skip-worktree
+_HIDDEN = re.compile(rb"\0[a-zS] [^\t]*\t([^\0]*)")  # assume-unchanged or skip-worktree
 
 
 class ChangedFile(Value):
@@ -63,8 +64,6 @@ class Snapshot(Value):
 class Repository(Git):
     """Asks git about the project."""
 
-    _located: tuple[str, str] | None = None
-
     def snapshot(
         self, leave_out: Sequence[str] = (), rules: bytes = b"", known: tuple[str | None, str | None] = (None, None)
     ) -> Snapshot:
@@ -74,14 +73,20 @@ class Repository(Git):
         repository; below the project alone where the path begins with `/`. `rules`: what else the evidence depends
         on. `known`: a key, and the tree that it stands for.
         """
-        top, prefix = self.located()
-        status = self(
+        root = os.path.realpath(self.root)
+        top = working_tree(root) or root
+        prefix = f"{os.path.relpath(root, top)}/" if root != top else ""
+        code, status, complaint = self.attempt([
             "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames",
             "--ignore-submodules=dirty",
-        )  # fmt: skip
+        ])  # fmt: skip
+        if code:
+            detail = complaint.decode("utf-8", "replace").strip().splitlines()
+            why = shown(detail[-1] if detail else "git failed")
+            raise self.failure(f"{self.root} is not in a usable git repository ({why})")
         index = self("ls-files", "-v", "--stage", "-z", "--full-name", ":/")
         left_out = _own_files(leave_out, prefix)
-        hidden = [os.fsdecode(path) for path in _HIDDEN.findall(index)]
+        hidden = [os.fsdecode(path) for path in _HIDDEN.findall(b"\0" + index)]
         # A sparse checkout hides files, too, but has none of them.
         hidden = [path for path in hidden if not left_out.fullmatch(path) and os.path.lexists(os.path.join(top, path))]
         seen = _parse(top, prefix, status, hidden, left_out)
@@ -100,19 +105,6 @@ class Repository(Git):
                 b"\0".join([rules, *(f"{files[path]} ".encode() + os.fsencode(path) for path in sorted(files))])
             )
         return seen.replace(key=key, tree=tree, files=files)
-
-    def located(self) -> tuple[str, str]:
-        """The working tree's root and the project's directory in it. `failure` if there is none."""
-        if self._located is None:
-            code, output, complaint = self.attempt(["rev-parse", "--show-toplevel", "--show-prefix"])
-            if code:
-                detail = complaint.decode("utf-8", "replace").strip().splitlines()
-                raise self.failure(
-                    f"{self.root} is not in a usable git repository ({shown(detail[-1] if detail else 'git failed')})"
-                )
-            top, prefix = map(os.fsdecode, output.split(b"\n")[:2])
-            self._located = (top, prefix)
-        return self._located
 
     def _hashes(self, top: str, paths: Sequence[str]) -> dict[str, str]:
         """Mode and content of files that differ from the index, as git would store them: line endings must not

@@ -12,7 +12,7 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from taskie.gauntlet.record import Record
     from taskie.tree import Snapshot
@@ -27,11 +27,10 @@ class GatedRepository(tree.Repository):
 
     failure = Unable
 
-    def seen(self, log_dir: str, rules: Mapping[str, str], before: Record | None = None) -> Snapshot:
+    def seen(self, log_dir: str, rules: bytes, before: Record | None = None) -> Snapshot:
         """The tree under these rules. `before` may have met it already."""
-        said = repr(sorted(rules.items())).encode("utf-8", "surrogatepass")
         known = (before.key, before.tree) if before else (None, None)
-        return self.snapshot((*engines.files(), f"/{log_dir}"), said, known)
+        return self.snapshot((*engines.files(), f"/{log_dir}"), rules, known)
 
 
 class Base(Value):

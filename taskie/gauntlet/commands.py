@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from taskie import config as settings
 from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
@@ -41,27 +42,23 @@ def _config(root: str) -> Gates:
 def run(timeout: float | None, kinds: tuple[str, ...] = tuple(KINDS), names: Sequence[str] = ()) -> int:
     """Run the gates of these kinds now, whatever has passed before; exit 1 unless they passed."""
     root = root_here()
-    config = _config(root)
-    known = {name for kind in kinds for name in config.gates[kind]}
-    for name in names:
-        if name not in known:
-            raise CommandError(f"no {' or '.join(kinds)} is called {name!r}; there are: {', '.join(sorted(known))}", 2)
+    env = dict(os.environ)
     deadline = time.monotonic() + (timeout if timeout is not None else 10 * 365 * 86400.0)
+    setting = settings.load(root, env).gauntlet_rules_from
     progress = _Progress()
-    try:
-        result = execute_run(
-            RunRequest(
-                root,
-                dict(os.environ),
-                deadline,
-                kinds,
-                tuple(names),
-                echo=progress.say,
-                tick=progress.tick if sys.stderr.isatty() else None,
-            )
-        )
-    finally:
-        progress.clear()
+    with rulebook.OpenRules(root, env, deadline, setting, record.sealed(_ledger(root), []).rules_from) as book:
+        config = _config(book.root)
+        known = {name for kind in kinds for name in config.gates[kind]}
+        for name in names:
+            if name not in known:
+                listed = ", ".join(sorted(known))
+                raise CommandError(f"no {' or '.join(kinds)} is called {name!r}; there are: {listed}", 2)
+        tick = progress.tick if sys.stderr.isatty() else None
+        request = RunRequest(root, env, deadline, kinds, tuple(names), echo=progress.say, tick=tick, book=book)
+        try:
+            result = execute_run(request)
+        finally:
+            progress.clear()
     _summary(result)
     return 0 if result.status in SUCCESSES else 1
 
@@ -166,7 +163,7 @@ def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     log_dir = os.path.join(root, config.log_dir)
     repository = changes.GatedRepository(root, os.environ, time.monotonic() + 60)
     before = record.load(log_dir, _ledger(root), [])
-    seen = repository.seen(config.log_dir, rulebook.digests(root), before)
+    seen = repository.seen(config.log_dir, rulebook.summary(rulebook.digests(root)), before)
     base = changes.find_base(repository, seen, config.base_branch, before)
     found = changes.find(repository, seen, base)
     return found, jobs(config, found.files, before.open_gates, os.environ)

@@ -138,9 +138,9 @@ def stop(turn: Turn, context: Context) -> RunResult:
     warnings: list[str] = []
     place = _Place(root, env, until)
     sealed = record.sealed(place.ledger, warnings)
-    from_base = "base" in (context.config.gauntlet_rules_from, sealed.rules_from)
+    setting = context.config.gauntlet_rules_from
     try:
-        with rulebook.OpenRules(root, place.repository if from_base else None) as book:
+        with rulebook.OpenRules(root, env, until, setting, sealed.rules_from) as book:
             answer = _under(book, turn, context, place, sealed, until)
     except (Invalid, Unable) as error:
         answer = _without_rules(not_run(error), turn, context, place, sealed)
@@ -177,10 +177,11 @@ def _under(
 ) -> RunResult:
     """The answer under these rules. Invalid or Unable if they cannot be used."""
     root, env = context.root, context.env
-    gates = config.load_settings(book.root).checked()
+    rules = {**rulebook.digests(book.root), **place.overlooked}
+    known = rulebook.remembered(sealed.settings, rules)
+    gates = config.Gates(**known) if known else config.load_settings(book.root).checked()
     settings = config.hook_settings(gates, env)
     warnings = list(settings.warnings)
-    rules = {**rulebook.digests(book.root), **place.overlooked}
     changed = tuple(rulebook.changed(sealed.rules, rules))
     if not settings.enabled:
         left = f". Failures are still open: {_listed(sealed)}" if sealed.failed else ""
@@ -202,7 +203,7 @@ def _under(
             request = RunRequest(
                 root, env, until, reuse=True, active=turn.active, by_hand=False, seen=look.seen, book=book
             )
-            answer = execute_run(request, gates)
+            answer = execute_run(request, None if known else gates)
         elif answer.status in BLOCKING and not place.remembers(before, before.insisted + 1 if turn.active else 0):
             answer = RunResult("stop_hook_active", f"Nothing can be recorded{_left_open(before)}", before.log)
     return answer.replace(
@@ -216,7 +217,7 @@ def _look(place: _Place, gates: Gates, rules: Mapping[str, str], log_dir: str, b
     from taskie.gauntlet import answers
 
     try:
-        seen = place.repository.seen(gates.log_dir, rules, before)
+        seen = place.repository.seen(gates.log_dir, rulebook.summary(rules), before)
     except Unable:
         seen = None  # the run says so
     return Look(before, seen, answers.digest(log_dir) if before.failed else before.answers)
@@ -240,6 +241,9 @@ def looked(turn: Turn, look: Look, insist: int, max_retries: int) -> RunResult |
     violation, is worth a run, but no more repetitions.
     """
     before = look.before
+    if before.lost and turn.active and not 0 < before.runs <= max_retries:
+        message = "The record of the last verdict is gone or not to be believed, so no gate was run (no endless loop)"
+        return RunResult("stop_hook_active", message)
     if look.seen is None or before.is_orphaned:
         return None
     if before.is_spent(max_retries) and (turn.active or look.same_tree):
@@ -270,7 +274,7 @@ def idle(settings: HookSettings, before: Record, held: bool) -> RunResult | None
     # What proved nothing is as good as no run.
     if before.failed or before.is_orphaned or before.status == "infrastructure_error":
         return None
-    elapsed = before.seconds_since()
+    elapsed = before.seconds_since() if settings.interval else None
     # A time in the future means that the clock went back, and nothing about the interval.
     if elapsed is None or not 0 <= elapsed < settings.interval * 60:
         return None

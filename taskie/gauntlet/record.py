@@ -36,6 +36,7 @@ class Record(Value):
     verdict, the tree it was of, and on how many trees it has failed since it last passed. `dirty` are the files that
     differed from `commit`: a run is about what it saw, not about what was committed. `rules` are those of the last pass
     (before one: of the first verdict), `rules_from` is "base" where they are the base's. `reason` is what a block said,
+    `settings` is what `config.yml` said then, so that nobody has to read YAML to see that nothing is to be done,
     `insisted` how often it has been said again in this turn, `fewest` the smallest number of open gates since a pass.
 
     Not in the file: `runs`, the number of the last run that has left logs; `lost`, if a record was there and is not
@@ -60,6 +61,7 @@ class Record(Value):
     fewest: int | None = None
     dirty: tuple[str, ...] = ()
     rules: Mapping[str, str] = {}
+    settings: Mapping[str, Any] = {}
     gates: Mapping[str, dict[str, Any]] = {}
     carried: Mapping[str, list[dict[str, Any]]] = {}
     runs: int = 0
@@ -136,12 +138,12 @@ def beside(known: Record, directory: str, is_kept: bool, warnings: list[str]) ->
         copy = {}
     if known.is_new:
         seeds = {name: copy[name] for name in _SEEDS if isinstance(copy.get(name), str)}
-        lost = is_kept and "rules" in copy
-        if lost:
+        if is_kept and "rules" in copy:
             warnings.append(
                 "The record of the last verdict is gone from the git directory. Every gate has to pass again"
             )
-        return known.replace(runs=runs, lost=lost, is_new=not copy and not runs, **seeds)
+            return known.replace(runs=runs, lost=True, is_new=False)
+        return known.replace(runs=runs, is_new=not copy and not runs, **seeds)
     if known.failed and copy.get("status") in PASSES:
         warnings.append(
             f"{STATE} says that the gates have passed. The record in the git directory counts: they have not"
@@ -160,6 +162,8 @@ def _fields(raw: Mapping[str, Any]) -> dict[str, Any]:
     rules, gates, carried = raw.get("rules"), raw.get("gates"), raw.get("carried")
     if isinstance(rules, dict):
         fields["rules"] = {name: value for name, value in rules.items() if isinstance(value, str)}
+    if isinstance(raw.get("settings"), dict):
+        fields["settings"] = raw["settings"]
     if isinstance(gates, dict):
         fields["gates"] = {key: gate for key, gate in gates.items() if isinstance(gate, dict)}
     if isinstance(carried, dict):
@@ -194,7 +198,8 @@ def start_over(ledger: Ledger | None) -> None:
     before = sealed(ledger, [])
     if ledger is not None and not before.is_new:
         gates = {key: {**before.gates[key], "failures": 0} for key in before.open_gates}
-        write(ledger, Record(branch=before.branch, rules=before.rules, rules_from=before.rules_from, gates=gates))
+        kept = ("branch", "tree", "rules", "rules_from", "insisted")
+        write(ledger, Record(gates=gates, **{name: getattr(before, name) for name in kept}))
 
 
 def archive(path: str, *, with_state: bool = False) -> list[str]:

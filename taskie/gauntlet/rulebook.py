@@ -6,6 +6,7 @@ A verdict is worth as much as its rules, so they are remembered with it, and wha
 from __future__ import annotations
 
 import os
+import re
 
 from taskie.gauntlet import KINDS, MARKER
 from taskie.store import StoreError, digest, read_regular
@@ -15,12 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
+    from typing import Any
 
-    from taskie.gauntlet.changes import GatedRepository
+    from taskie.gauntlet.config import Gates
 
 FOLDER = os.path.dirname(MARKER)
 BASES = ("origin/main", "origin/HEAD", "main", "master")
 EXCLUDE = ".git/info/exclude"
+_FROM_BASE = re.compile(rb"^rules_from:\s*[\"']?base\b", re.MULTILINE)
 
 
 def digests(root: str) -> dict[str, str]:
@@ -50,7 +53,14 @@ def overlooked(common: str) -> dict[str, str]:
     except StoreError:
         return {}
     patterns = [line for line in data.splitlines() if line.strip() and not line.startswith(b"#")]
-    return {EXCLUDE: digest(b"\n".join(patterns))} if patterns else {}
+    return {EXCLUDE: f"{len(patterns)}:{digest(b'|'.join(patterns))}"} if patterns else {}
+
+
+def about_overlooked(rules: Mapping[str, str]) -> list[str]:
+    """What a person should know of it before there is a verdict to compare with."""
+    count = rules.get(EXCLUDE, "0:").partition(":")[0]
+    named = f"{count} pattern{'' if count == '1' else 's'}"
+    return [] if count == "0" else [f"git overlooks what {EXCLUDE} names ({named}), and so does every gate"]
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -62,6 +72,34 @@ def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     return [f"{name} ({words[name in before, name in now]})" for name in names if before.get(name) != now.get(name)]
 
 
+def summary(rules: Mapping[str, str]) -> bytes:
+    """All of them in one."""
+    return repr(sorted(rules.items())).encode("utf-8", "surrogatepass")
+
+
+_SETTINGS = ("log_dir", "max_retries", "enabled", "interval")
+
+
+def noted(gates: Gates, rules: Mapping[str, str]) -> dict[str, object]:
+    """What a stop has to know of the rules as long as they are these."""
+    return {"of": digest(summary(rules)), **{name: getattr(gates, name) for name in _SETTINGS}}
+
+
+def remembered(settings: Mapping[str, Any], rules: Mapping[str, str]) -> dict[str, Any] | None:
+    """What was noted of these very rules."""
+    if settings.get("of") != digest(summary(rules)) or not all(name in settings for name in _SETTINGS):
+        return None
+    return {name: settings[name] for name in _SETTINGS}
+
+
+def asks_for_base(root: str) -> bool:
+    """Whether `config.yml` says `rules_from: base`, valid or not."""
+    try:
+        return _FROM_BASE.search(read_regular(os.path.join(root, MARKER)) or b"") is not None
+    except StoreError:
+        return False
+
+
 class Rulebook(Value):
     """Where the rules are read, and of which commit they are; None for the working tree's own."""
 
@@ -70,24 +108,40 @@ class Rulebook(Value):
 
 
 class OpenRules:
-    """The rules as a context. Those of a commit are laid out in a directory that is gone afterwards."""
+    """The rules as a context. Those of a commit are laid out in a directory that is gone afterwards.
 
-    def __init__(self, root: str, repository: GatedRepository | None = None) -> None:
+    They are the base's if the settings say so, or `config.yml`: the working tree's, the base's own, or, as long as the
+    base's does, the one of the last verdict. So whoever takes the line out of the tree changes nothing.
+    """
+
+    def __init__(self, root: str, env: Mapping[str, str], until: float, setting: str, before: str | None) -> None:
         self._root = root
-        self._repository = repository
+        self._wanted = setting == "base" or asks_for_base(root)
+        self._remembered = before == "base"
+        self._git = (root, env, until)
         self._directory = ""
 
     def __enter__(self) -> Rulebook:
-        """The base is the one that its own rules name: what the working tree says about it is the agent's to change."""
-        if self._repository is None:
+        if not self._wanted and not self._remembered:
             return Rulebook(self._root)
+        book = self._base()
+        if book.commit and not self._wanted and not asks_for_base(book.root):
+            return Rulebook(self._root)
+        return book
+
+    def _base(self) -> Rulebook:
+        """The base is the one that its own rules name: what the working tree says about it is the agent's to change."""
+        from taskie.gauntlet.changes import GatedRepository
         from taskie.gauntlet.config import load_settings
+
+        self._repository = GatedRepository(*self._git)
 
         commit = next(filter(None, (self._lay_out(name) for name in BASES)), None)
         if commit is None:
             return Rulebook(self._root)
         named = load_settings(self._directory).base_branch
-        return Rulebook(self._directory, (self._lay_out(named) if named else None) or commit)
+        commit = (self._lay_out(named) if named else None) or commit
+        return Rulebook(self._directory, commit)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -97,7 +151,6 @@ class OpenRules:
     def _lay_out(self, base: str) -> str | None:
         """The commit at which HEAD left a base, if there are rules in it. They are in the directory then."""
         git = self._repository
-        assert git is not None
         code, output, _ = git.attempt(["merge-base", f"{base}^{{commit}}", "HEAD"])
         if code or not output.split():
             return None

@@ -31,6 +31,12 @@ def _flag(value: Any) -> bool:
     return value
 
 
+def _rules_from(value: Any) -> str:
+    if value not in ("worktree", "base"):
+        raise ValueError('"worktree" or "base"')
+    return str(value)
+
+
 def text_rule(value: Any) -> str:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ValueError("a text" if isinstance(value, str) else f'a text, in quotes: "{str(value).lower()}"')
@@ -96,6 +102,7 @@ TOP: Rules = {
     "log_dir": _log_dir,
     "allow_parallel": _flag,
     "max_retries": lambda value: whole_rule(value, 0, 100),
+    "rules_from": _rules_from,
     "entry_points": [lambda entry: entry],
     "stop_hook": STOP_HOOK,
     "cli": {"default_preference": [name_rule], "commands": _commands},

@@ -97,8 +97,9 @@ class _Run:
         self.failed_fast = False
         self.console: Console | None = None
         self.repository = changes.GatedRepository(request.root, request.env, request.deadline)
-        self.repository.located()
-        common = common_git_directory(request.root) or ""
+        common = common_git_directory(request.root)
+        if common is None:
+            raise Unable(f"{request.root} is not in a usable git repository")
         self.ledger = Ledger(common, request.root, request.env)
         self.before = record.load(log_dir, self.ledger, self.warnings)
         self.rules = {**rulebook.digests(book.root), **rulebook.overlooked(common)}
@@ -106,11 +107,12 @@ class _Run:
         if book.commit:
             self.warnings.append(f"The rules are those of commit {book.commit[:12]}, where this branch left its base")
         self.changed_rules = rulebook.changed(self.before.rules, self.rules)
+        self.warnings += rulebook.about_overlooked(self.rules) if not self.before.rules else []
         self.seen = request.seen or self._look()
         self.began = timestamp()
 
     def _look(self) -> Snapshot:
-        return self.repository.seen(self.config.log_dir, self.rules, self.before)
+        return self.repository.seen(self.config.log_dir, rulebook.summary(self.rules), self.before)
 
     def go(self) -> RunResult:
         request, config, seen = self.request, self.config, self.seen
@@ -193,6 +195,7 @@ class _Run:
             after = before.replace(
                 status=status, message=message, tree=seen.tree, key=seen.key, branch=seen.branch, commit=seen.commit,
                 prefix=seen.prefix, rules=before.rules or self.rules, rules_from=self.from_base, gates=gates,
+                settings=rulebook.noted(self.config, self.rules),
                 in_base=self.base.holds_head,
             )  # fmt: skip
             try:
@@ -293,8 +296,9 @@ class _Run:
             seen = seen.replace(tree="", key="")  # of an open gate that was not asked now, nothing is known here
         repeated = before.insisted + 1 if request.active and tree == before.tree else 0
         after = after.replace(
-            tree=seen.tree, key=seen.key, prefix=seen.prefix, insisted=repeated, rules_from=self.from_base
-        )
+            tree=seen.tree, key=seen.key, prefix=seen.prefix, insisted=repeated, rules_from=self.from_base,
+            settings=rulebook.noted(self.config, self.rules),
+        )  # fmt: skip
         if ran:
             after = after.replace(
                 branch=self.seen.branch,

@@ -9,8 +9,9 @@ from typing import Any, Callable
 
 import pytest
 
-from pytest_taskie import Project
-from pytest_taskie.client import tool
+from pytest_taskie import Plan, Project
+from pytest_taskie.client import tool, verdict
+from taskie.plans.phases import REVIEWS
 from taskie.project import plugin_root
 
 pytestmark = pytest.mark.client
@@ -70,14 +71,17 @@ def test_committing_instead_of_fixing_does_not_help(claude_client: Client, gated
     assert recorded(gated)["status"] == "passed"
 
 
-def test_doing_nothing_does_not_loop(claude_client: Client, gated: Project) -> None:
+def test_stopping_again_does_not_help(claude_client: Client, gated: Project) -> None:
+    """Twice in a turn the verdict is repeated from the record; then the person is told what was left open."""
     client = claude_client(plugin=ROOT)
-    client.agent(write(gated, "hello"), "Done.", "I would rather not.")
+    client.agent(write(gated, "hello"), "Done.", "I would rather not.", "No.", "Still no.")
     run = client.prompt("greet")
-    assert decisions(run) == ["block", None]
+    assert decisions(run) == ["block", "block", "block", None]
+    assert "NOTHING HAS CHANGED" in run.feedback[1]
     assert any("Failures are still open: check:.:polite" in message for message in run.system_messages)
-    client.agent("Again no.", "No.", when="once more")
-    assert decisions(client.prompt("once more")) == ["block", None], "at the next turn's first stop it is still open"
+    client.agent("Again no.", "No.", "No.", "No.", when="once more")
+    assert decisions(client.prompt("once more")) == ["block", "block", "block", None], "a turn has its own count"
+    assert not (gated.path / "gauntlet_logs" / "console.2.log").exists(), "nothing was run again"
 
 
 def test_the_limit_ends_it(claude_client: Client, gated: Project) -> None:
@@ -95,3 +99,46 @@ def test_without_gates_the_shell_answers(claude_client: Client, project: Project
     run = client.prompt("greet")
     assert decisions(run) == [None]
     assert json.loads(run.stops[0].stdout) == {"suppressOutput": True}
+
+
+class TestWhateverElseHasBlocked:
+    """A red tree does not get out because somebody else has blocked in the turn."""
+
+    def test_a_stop_hook_of_the_users_own(
+        self, claude_client: Client, gated: Project, hook_file: Callable[..., str]
+    ) -> None:
+        own = hook_file("""echo '{"decision": "block", "reason": "Say goodbye too."}'""")
+        client = claude_client(plugin=ROOT, hooks={"Stop": own})
+        client.agent(
+            write(gated, "please"),
+            "Polite.",
+            write(gated, "goodbye"),
+            "Said goodbye.",
+            write(gated, "please, goodbye"),
+            "So.",
+        )
+        run = client.prompt("greet")
+        ours = [stop for stop in run.stops if "gauntlet_logs" in stop.stdout or "Gauntlet" in stop.stdout]
+        assert [stop.decision for stop in ours] == [None, "block", None]
+        assert "not polite" in run.feedback[-1]
+
+    def test_the_plans_loop(self, claude_client: Client, gated: Project, plan: Plan) -> None:
+        """The gates pass, the review fails, and the agent breaks the code while it answers."""
+        review = REVIEWS["code-review"]
+        plan.state.write(next_phase=review.phase, current_task="1")
+        client = claude_client(plugin=ROOT)
+        answers = [tool("Write", file_path=plan.path / review.post_file(n, "1"), content="# Fixed") for n in (1, 2)]
+        client.agent(
+            tool("Read", file_path=plan.path / "plan.md"), write(gated, "please"), "Written.",
+            answers[0], write(gated, "rude"), "Fixed.", write(gated, "please, again"), "Polite.", answers[1], "Clean.",
+        )  # fmt: skip
+        reviews = [tool("Write", file_path=plan.path / review.file(n, "1"), content=f"# {n}") for n in (1, 2, 3)]
+        client.agent(
+            reviews[0], verdict("FAIL"), reviews[1], verdict("PASS"), reviews[2], verdict("PASS"),
+            when="code review action",
+        )  # fmt: skip
+        run = client.prompt("go on")
+        assert "perform the post-code-review action" in run.feedback[0]
+        assert "not polite" in run.feedback[1]
+        assert decisions(run) == ["block", "block", "block", None]
+        assert recorded(gated)["status"] == "passed"

@@ -115,9 +115,10 @@ class Gauntlet:
     def send(self, stdin: Mapping[str, Any] | str | bytes, env: Mapping[str, str | None] | None = None) -> HookResult:
         return in_process.stop(self.project, ["gauntlet", "stop-hook"], stdin, env={**self.env, **(env or {})})
 
-    def unified_stop(self) -> HookResult:
+    def unified_stop(self, *, active: bool = False) -> HookResult:
         """The same stop at the hook of all engines."""
-        return in_process.stop(self.project, ["stop-hook", "--fail-open"], self._events.stop(), env=self.env)
+        event = self._events.stop(stop_hook_active=active)
+        return in_process.stop(self.project, ["stop-hook", "--fail-open"], event, env=self.env)
 
     def process_stop(self, env: Mapping[str, str | None] | None = None, **arguments: Any) -> HookResult:
         return self._run_hook(command=HOOK, env={**self.env, **(env or {})}, **arguments)
