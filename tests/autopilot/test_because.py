@@ -1,4 +1,4 @@
-"""What is told: to the coder why it is asked again, to the person what they would not see, to other engines progress."""
+"""What is told: to the coder why it is asked again, to the person what changed, to other engines that something has."""
 
 from __future__ import annotations
 
