@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from taskie.autopilot import advance, loop, reviewing, testing
+from taskie.autopilot import advance, changes, loop, reviewing, testing
 from taskie.autopilot import state as states
 from taskie.autopilot.table import END, Refused, Row
 from taskie.git import Git, GitError
@@ -167,7 +167,11 @@ def _branch_ready(root: str, state: State, env: Mapping[str, str]) -> StepResult
 
 def _tree(root: str, state: State, env: Mapping[str, str]) -> str | None:
     """The fingerprint of what was tested; without the spec, since phase_3 itself writes its log there."""
-    return reviewing.fingerprint(root, env, time.monotonic() + advance.GIT_SECONDS, (f"/{state['spec_path']}",))
+    try:
+        tree = changes.look(root, env, state["spec_path"])
+    except GitError:
+        return None
+    return None if tree is None else tree.fingerprint
 
 
 STEPS = {"final_test": _final_test, "summary": _summary, "branch_ready": _branch_ready}

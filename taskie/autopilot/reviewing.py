@@ -136,13 +136,13 @@ def _request(step: str, problem: str) -> str:
     )
 
 
-def fingerprint(root: str, env: Mapping[str, str], deadline: float, beside: tuple[str, ...] = ()) -> str | None:
-    """Of the working tree without what is left out, and `beside`; None where git cannot say."""
+def fingerprint(root: str, env: Mapping[str, str], deadline: float) -> str | None:
+    """Of the working tree, the spec included: what it asks for was reviewed, too. None where git cannot say."""
     from taskie.git import GitError
     from taskie.tree import Repository
 
     try:
-        return str(Repository(root, env, deadline).snapshot(leave_out=(*left_out(), *beside)).tree)
+        return str(Repository(root, env, deadline).snapshot(leave_out=left_out()).tree)
     except GitError:
         return None
 

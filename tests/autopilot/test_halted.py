@@ -82,7 +82,6 @@ class TestTheWord:
         halted.resume()
         halted.do("update", "1", "status", "done")
         halted.do("update", "2", "status", "done")
-        halted.without_command()
         warning = "task 1: halted (the reviewer wants a decision that only a person can take), and resumed"
         assert warning in halted.state["loop"]["warnings"]
         halted.finish()

@@ -156,10 +156,14 @@ def test_a_task_from_the_first_line_to_its_one_commit(claude_client: Client, spe
         advance("code_quality", "approved"),
         call("commit -m 'feat(money): add sums of money'"),
         call("verify"),
+        "All done.",  # too early again: phase_3 is left
+        call("finish"),  # the spec's log and the user's own file are not committed
+        call("finish"),  # and stay so, which the user is told
         "All done.",
     )
     run = client.prompt(f"Work through {SPEC}.")
-    assert [stop.decision for stop in run.stops] == ["block", None]
+    assert [stop.decision for stop in run.stops] == ["block", "block", None]
+    assert "What is left is phase_3, at final_test" in run.feedback[1]
     assert "The next step is tester" in run.feedback[0]
     assert tells(run, "every task is done")
 
@@ -206,6 +210,8 @@ def test_a_task_from_the_first_line_to_its_one_commit(claude_client: Client, spe
         "verify_smoke pass",
         "verify_func pass",
         "every task is done",
+        "final_test passed",
+        "summary told",
     ]
 
 
