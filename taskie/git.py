@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import subprocess
+import select
+import signal
 import time
 
 from taskie.errors import CommandError
 from taskie.programs import find_program
 from taskie.protocol import shown
+from taskie.spawning import start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,21 +55,97 @@ class Git:
         self, arguments: Sequence[str], given: bytes | None = None, literal: bool = False
     ) -> tuple[int, bytes, bytes]:
         """Its exit code and what it prints on either stream."""
+        env = {**self._env, "GIT_LITERAL_PATHSPECS": "1"} if literal else self._env
+        question = Question(self, [self.program, *arguments], env, given or b"", self._deadline)
         try:
-            done = subprocess.run(
-                [self.program, *arguments],
-                cwd=self.root,
-                env={**self._env, "GIT_LITERAL_PATHSPECS": "1"} if literal else self._env,
-                input=given if given is not None else b"",
-                capture_output=True,
-                timeout=min(max(0.1, self._deadline - time.monotonic()), 3600.0),
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise self.failure(f"git {arguments[0]} took too long") from None
+            return question.answer()
+        finally:
+            question.end()
+
+    def at_once(self, *asked: Sequence[str]) -> list[tuple[int, bytes, bytes]]:
+        """Several at the same time."""
+        questions: list[Question] = []
+        try:
+            for arguments in asked:
+                questions.append(Question(self, [self.program, *arguments], self._env, b"", self._deadline))
+            return [question.answer() for question in questions]
+        finally:
+            for question in questions:
+                question.end()
+
+
+class Question:
+    """What git was asked, until it has answered. Its streams are files without a name: no pipe can fill up."""
+
+    def __init__(self, git: Git, argv: list[str], env: Mapping[str, str], given: bytes, deadline: float) -> None:
+        self._verb = argv[1]
+        self._failure = git.failure
+        self._until = min(max(time.monotonic() + 0.1, deadline), time.monotonic() + 3600.0)
+        self._files: list[int] = []
+        try:
+            self._files = [_nameless(given), _nameless(), _nameless()]
+            self._child = start(argv, git.root, env, *self._files)
         except (OSError, ValueError) as error:
-            raise self.failure(f"git could not be started ({error})") from None
-        return done.returncode, done.stdout, done.stderr
+            self._close()
+            raise self._failure(f"git could not be started ({error})") from None
+
+    def answer(self) -> tuple[int, bytes, bytes]:
+        """Wait for it. `failure` if it takes too long."""
+        while (code := self._child.poll()) is None:
+            if time.monotonic() >= self._until:
+                raise self._failure(f"git {self._verb} took too long")
+            self._pause()
+        return code, _content(self._files[1]), _content(self._files[2])
+
+    def end(self) -> None:
+        """Whatever has happened, it is not left running."""
+        if self._child.poll() is None:
+            os.killpg(self._child.pid, signal.SIGKILL)  # it is not reaped, so the number is its own
+            while self._child.poll() is None:
+                self._pause()
+        self._close()
+
+    def _pause(self) -> None:
+        """Until it has ended, or for a moment where the system cannot tell."""
+        try:
+            watch = os.pidfd_open(self._child.pid)
+        except (AttributeError, OSError):
+            time.sleep(0.002)
+            return
+        try:
+            select.select([watch], [], [], max(0.0, self._until - time.monotonic()))
+        finally:
+            os.close(watch)
+
+    def _close(self) -> None:
+        for fd in self._files:
+            os.close(fd)
+        self._files = []
+
+
+def _nameless(data: bytes = b"") -> int:
+    """A file in memory, or on disk where there is no such thing, with this in it."""
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("git", os.MFD_CLOEXEC)
+    else:
+        import tempfile
+
+        with tempfile.TemporaryFile() as file:
+            fd = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 3)
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def _content(fd: int) -> bytes:
+    os.lseek(fd, 0, os.SEEK_SET)
+    size = os.fstat(fd).st_size
+    data = bytearray()
+    while len(data) < size and (chunk := os.read(fd, size - len(data))):
+        data += chunk
+    return bytes(data)
 
 
 def own_environment(env: Mapping[str, str]) -> dict[str, str]:

@@ -76,15 +76,15 @@ class Repository(Git):
         root = os.path.realpath(self.root)
         top = working_tree(root) or root
         prefix = f"{os.path.relpath(root, top)}/" if root != top else ""
-        code, status, complaint = self.attempt([
-            "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames",
-            "--ignore-submodules=dirty",
-        ])  # fmt: skip
-        if code:
+        (code, status, complaint), (listed_code, index, _) = self.at_once(
+            ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames",
+             "--ignore-submodules=dirty"],
+            ["ls-files", "-v", "--stage", "-z", "--full-name", ":/"],
+        )  # fmt: skip
+        if code or listed_code:
             detail = complaint.decode("utf-8", "replace").strip().splitlines()
             why = shown(detail[-1] if detail else "git failed")
             raise self.failure(f"{self.root} is not in a usable git repository ({why})")
-        index = self("ls-files", "-v", "--stage", "-z", "--full-name", ":/")
         left_out = _own_files(leave_out, prefix)
         hidden = [os.fsdecode(path) for path in _HIDDEN.findall(b"\0" + index)]
         # A sparse checkout hides files, too, but has none of them.
