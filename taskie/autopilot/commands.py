@@ -90,7 +90,7 @@ def _early_code(root: str) -> list[str]:
         if state is not None and not state["plan_exists"]:
             changes.refuse_early_code(root, os.environ, state)
     except Refused as refused:
-        return [f"begun anew: {str(refused).partition('. ')[0]}"]
+        return [f"started over: {str(refused).partition('. ')[0]}"]
     except StoreError:
         pass  # it is discarded, whatever it is
     return []

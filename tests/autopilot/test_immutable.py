@@ -259,4 +259,4 @@ class TestCodeBeforeThePlan:
         assert "src/app.py changed" in autopilot.run("init", "FTR-1", SPEC, "--force").stderr
         autopilot.do(*self.PLAN)
         (warning,) = autopilot.state["loop"]["warnings"]
-        assert "begun anew: there was no plan yet, and src/app.py changed" in warning
+        assert "started over: there was no plan yet, and src/app.py changed" in warning
