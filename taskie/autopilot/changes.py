@@ -154,7 +154,7 @@ def refuse_early_code(root: str, env: Mapping[str, str], state: State) -> None:
     if changed:
         raise Refused(
             f"there was no plan yet, and {listed(changed)} changed. Put it back, with `git stash` or "
-            "`git checkout`, then plan. If a person changed it, begin anew: "
+            "`git checkout`, then plan. If a person changed it, start over: "
             "`taskie autopilot init SPEC_ID SPEC_PATH --force`"
         )
 

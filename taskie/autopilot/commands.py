@@ -54,14 +54,10 @@ def _begin(root: str, spec_id: str, spec_path: str, *, force: bool) -> None:
             raise Refused(f"{root} is in use by another process. Try again.")
         if os.path.lexists(states.path_of(root)) and not force:
             raise Refused(f"{states.path_of(root)} already exists; --force discards it and starts over")
-        left = states.removed(root)
         state = states.new(spec_id, spec_path, timestamp())
-        if left:
-            states.warn(state, f"{MARKER} was removed before this one began: {left}")
-            warn(f"{MARKER} was removed: {left}")
-        for early in _early_code(root):
-            states.warn(state, early)
-            warn(early)
+        for lost in _lost(root):
+            states.warn(state, lost)
+            warn(lost)
         changes.begin(root, os.environ, state)
         states.write(root, state)
     if not os.path.isfile(os.path.join(root, spec_path)):
@@ -83,14 +79,17 @@ def _init_apart(spec_id: str, spec_path: str) -> int:
     return 0
 
 
-def _early_code(root: str) -> list[str]:
-    """What was changed under src/ before a plan that never came, told with the state that replaces it."""
+def _lost(root: str) -> list[str]:
+    """What a new state takes from the person's sight: a loop under way, and code from before a plan that never came."""
+    left = states.under_way(root)
+    if left:
+        return [f"{MARKER} was removed: {left}" if states.removed(root) else f"started over: {left}"]
     try:
         state = states.load(root)
         if state is not None and not state["plan_exists"]:
             changes.refuse_early_code(root, os.environ, state)
     except Refused as refused:
-        return [f"begun anew: {str(refused).partition('. ')[0]}"]
+        return [f"started over: {str(refused).partition('. ')[0]}"]
     except StoreError:
         pass  # it is discarded, whatever it is
     return []
@@ -113,6 +112,8 @@ def plan(tasks: str, *, test_command: str | None, force: bool, word: str | None 
         if begun and not force:
             raise Refused("a task has already been started; --force discards it and plans again")
         advancing.permit(state, word)
+        if begun:
+            states.warn(state, f"planned again while task {shown(str(state['current_task']))} was at {state['step']}")
         loop.plan(state, planned)
         changes.begin(root, os.environ, state)
         state["loop"].update(hooks=hooks, spec=spec.fingerprint(root, state["spec_path"]))

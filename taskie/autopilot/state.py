@@ -21,7 +21,7 @@ from taskie.autopilot.shape import new as new
 from taskie.autopilot.shape import new_task as new_task
 from taskie.autopilot.table import END, LIMITS, Position
 from taskie.protocol import parse_json, shown
-from taskie.store import MAX_STATE, Lock, StoreError
+from taskie.store import MAX_STATE, Lock, StoreError, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,9 +81,14 @@ def _object(data: bytes) -> State:
 
 def removed(root: str) -> str | None:
     """What was under way here if somebody has removed its state; a part of a sentence."""
+    return None if os.path.lexists(path_of(root)) else under_way(root)
+
+
+def under_way(root: str) -> str | None:
+    """What our commands last knew of a loop that has not come to its end; a part of a sentence."""
     try:
-        data = kept.read(root)
-        state = None if data is None or os.path.lexists(path_of(root)) else checked(_object(data))
+        data = kept.read(root) or read_regular(path_of(root))
+        state = None if data is None else checked(_object(data))
     except StoreError:
         return None
     if state is None or not state["plan_exists"] or state["step"] in (None, END):

@@ -66,10 +66,17 @@ class TestTheState:
         assert "Everything is as it should be" in loop.do("restore")
         assert loop.advance("coder", **PATH["coder"])["next"] == "tester"
 
-    def test_init_with_force_begins_anew(self, loop: Autopilot) -> None:
+    def test_to_start_over_is_possible_and_told(self, loop: Autopilot) -> None:
         edited(loop, step="commit")
         loop.do("init", "FTR-1", SPEC, "--force")
         assert "There is no plan yet" in loop.do("status")
+        warning = "started over: the loop of FTR-1 was under way, task 1 at coder"
+        assert loop.state["loop"]["warnings"] == [warning]
+
+    def test_to_plan_again_is_possible_and_told(self, loop: Autopilot) -> None:
+        loop.go_to("tester")
+        loop.do("plan", '[{"id": 1, "name": "a"}]', "--force")
+        assert loop.state["loop"]["warnings"] == ["planned again while task 1 was at tester"]
 
     def test_in_a_linked_worktree(self, loop: Autopilot, tmp_path: Path) -> None:
         other = tmp_path / "other"
@@ -259,4 +266,4 @@ class TestCodeBeforeThePlan:
         assert "src/app.py changed" in autopilot.run("init", "FTR-1", SPEC, "--force").stderr
         autopilot.do(*self.PLAN)
         (warning,) = autopilot.state["loop"]["warnings"]
-        assert "begun anew: there was no plan yet, and src/app.py changed" in warning
+        assert "started over: there was no plan yet, and src/app.py changed" in warning

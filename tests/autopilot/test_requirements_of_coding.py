@@ -47,6 +47,11 @@ def test_s_4_a_result_changes_the_current_task_alone(loop: Autopilot) -> None:
     assert loop.state["tasks"][1] == other
 
 
+def test_s_6_what_only_commands_may_write_is_compared_with_its_copy(loop: Autopilot) -> None:
+    loop.path.write_text(loop.path.read_text().replace('"step": "coder"', '"step": "commit"'))
+    assert "changed by something else" in loop.fails("commit", "-m", "feat(app): greet")
+
+
 def test_s_5_the_hook_reads_the_state(autopilot: Autopilot) -> None:
     autopilot.do("init", "FTR-1", SPEC)
     assert autopilot.tool("Write", "src/app.py").blocked
@@ -75,6 +80,21 @@ def test_1_3_gate_the_coder_is_done(loop: Autopilot) -> None:
 def test_1_4_gate_the_list_is_captured(loop: Autopilot) -> None:
     assert "files_changed" in loop.refused("coder", "done")
     assert loop.task["coder"] == "pending"
+
+
+def test_1_5_gate_what_nobody_has_reported_is_refused(loop: Autopilot) -> None:
+    loop.write("src/forgotten.py", "x = 1\n")
+    assert "src/forgotten.py" in loop.refused("coder", files_changed=["src/app.py"])
+
+
+def test_1_6_it_is_told_why_it_is_asked_again(loop: Autopilot) -> None:
+    loop.go_to("tester")
+    loop.red("src/test_app.py::test_it")
+    loop.advance("tester", "failed", failures=["src/test_app.py::test_it"])
+    loop.advance("debugger", findings=["off by one"])
+    reason = loop.stop().reason or ""
+    assert "- src/test_app.py::test_it\n" in reason
+    assert "- off by one\n" in reason
 
 
 # Step 2: tester
@@ -135,6 +155,22 @@ def test_2_8_gate_a_failure_in_scope_is_debugged_or_escalated(loop: Autopilot) -
     loop.advance("tester", "failed")
     for step in ("tester", "pre_check_code", "commit"):
         assert "the step at hand is debugger" in loop.refused(step, "passed")
+
+
+def test_2_9_gate_passed_is_a_run_on_the_present_tree(loop: Autopilot) -> None:
+    loop.go_to("tester")
+    assert "was not run" in loop.refused("tester", "passed")
+    loop.do("test")
+    loop.write("src/app.py", "x = 2\n")
+    assert "have changed" in loop.refused("tester", "passed")
+
+
+def test_2_10_what_fails_at_the_base_commit_is_out_of_scope(loop: Autopilot) -> None:
+    broken = "echo 'FAILED src/test_app.py::test_it - x'; exit 1"
+    loop.do("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", f'sh -c "{broken}"')
+    loop.go_to("tester")
+    loop.run("test")
+    assert loop.advance("tester", "failed", failures=["src/test_app.py::test_it"])["next"] == "pre_check_code"
 
 
 # Step 2.5: regression capture

@@ -166,6 +166,18 @@ def test_6_9_gate_git_has_seen_it(loop: Autopilot) -> None:
     assert "a hash that git knows" in loop.fails("verify")
 
 
+def test_6_10_gate_the_tests_have_seen_what_is_committed(loop: Autopilot) -> None:
+    loop.go_to("commit")
+    loop.write("src/app.py", "x = 2\n")
+    assert "files have changed since the tests ran" in loop.fails("commit", "-m", MESSAGE)
+
+
+def test_6_11_gate_a_commit_by_hand_is_as_ours(loop: Autopilot) -> None:
+    loop.go_to("commit")
+    loop.project.git("commit", "-q", "--no-verify", "--allow-empty", "-m", MESSAGE)
+    assert "is empty" in loop.refused("commit", "ok", hash=loop.project.git("rev-parse", "HEAD").strip())
+
+
 # Step 7: local verify
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from autopilot.commits import MESSAGE, commit, committed, head, only
 from autopilot.conftest import Autopilot, by_hand, verification, verify
 
-CODER = {"files_changed": ["src/app.py"]}
+CODER: dict[str, Any] = {"files_changed": ["src/app.py"]}
 
 
 class TestAtTheCoder:
