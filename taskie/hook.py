@@ -192,8 +192,8 @@ def _say(
         if dialect is not render and (event is None or event.turn_id is None):  # Codex refuses other words
             line = dialect(decision)
             notes += [decision.message] if decision.message else []
-    for note in notes:
-        write(2, f"taskie: {shown(note, 2000)}\n")
+    for line_of_note in "\n".join(notes).splitlines():
+        write(2, f"taskie: {shown(line_of_note, 2000)}\n")
     if line:
         write(stdout, f"{line}\n")
     return 0
