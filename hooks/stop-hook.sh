@@ -26,8 +26,9 @@ marked_upwards() { # does this directory, or one above it?
 markers=
 # <markers> of the engines that take an event, written by `make generate`
 case $1 in
-    --pre-tool-use) markers='autopilot-state.json' ;;
-    --fail-open) markers='autopilot-state.json .gauntlet/config.yml .git/taskie/gauntlet gauntlet_logs/.execution_state .claude/claudex .taskie/plans' ;;
+    --pre-tool-use) markers='autopilot-state.json .git/taskie/autopilot/autopilot-state.json' ;;
+    --fail-open) markers='autopilot-state.json .git/taskie/autopilot/autopilot-state.json .gauntlet/config.yml .git/taskie/gauntlet gauntlet_logs/.execution_state .claude/claudex .taskie/plans' ;;
+    --subagent-stop) markers='autopilot-state.json .git/taskie/autopilot/autopilot-state.json' ;;
 esac
 
 if [ -n "$markers" ] && [ -n "$CLAUDE_PROJECT_DIR" ]; then

@@ -36,9 +36,9 @@ class Snapshot(Value):
     """The repository at one moment. Paths are the repository's, `prefix` is the project's own directory in it.
 
     `tree` is the fingerprint of everything, and `key` of what is not as in `commit`: cheaper, and the same key means
-    the same tree. `hidden` are files that git was told to overlook, `contents` mode and content of each file that may
-    not be as in the index. The project's own paths are `new`, its untracked files, and `dirty`, those that are not as
-    in the commit, as far as a record can hold them.
+    the same tree. `files` has mode and content of every file, unless `tree` was known; `contents` of those that may not
+    be as in the index. `hidden` are files that git was told to overlook. The project's own paths are `new`, its
+    untracked files, and `dirty`, those that are not as in the commit, as far as a record can hold them.
     """
 
     top: str
@@ -55,6 +55,7 @@ class Snapshot(Value):
     contents: Mapping[str, str] = {}
     key: str = ""
     tree: str = ""
+    files: Mapping[str, str] = {}
 
     def is_ours(self, path: str) -> bool:
         """Whether a path of the project's is what an engine keeps for itself."""
@@ -95,6 +96,7 @@ class Repository(Git):
         listed = [f"{contents[path]} ".encode() + os.fsencode(path) for path in sorted(contents)]
         key = digest(b"\0".join([rules, (seen.commit or "").encode(), *seen.records, b"", *listed]))
         known_key, tree = known
+        files: dict[str, str] = {}
         if key != known_key or not tree:
             files = _indexed(index, left_out)
             for entry in seen.changed:
@@ -103,7 +105,7 @@ class Repository(Git):
             tree = digest(
                 b"\0".join([rules, *(f"{files[path]} ".encode() + os.fsencode(path) for path in sorted(files))])
             )
-        return seen.replace(contents=contents, key=key, tree=tree)
+        return seen.replace(contents=contents, key=key, tree=tree, files=files)
 
     def _hashes(self, top: str, paths: Sequence[str]) -> dict[str, str]:
         """Mode and content of files that differ from the index, as git would store them: line endings must not

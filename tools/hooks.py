@@ -11,8 +11,12 @@ from taskie import engines, protocol
 COMMAND = 'exec "${CLAUDE_PLUGIN_ROOT}"/hooks/stop-hook.sh '
 DESCRIPTION = "Reviews plans, tasks and code when the agent stops, and keeps the order of Autopilot's steps"
 # The rest of an event's handler. The client's limit is ours and what we need to clean up.
-STOP = {"timeout": round(protocol.BUDGET + protocol.MARGIN), "statusMessage": "Taskie is reviewing"}
-OTHER = {"timeout": round(protocol.AT_ONCE * 1.5)}
+STOP: dict[str, object] = {"timeout": round(protocol.BUDGET + protocol.MARGIN), "statusMessage": "Taskie is reviewing"}
+OTHER: dict[str, object] = {"timeout": round(protocol.AT_ONCE * 1.5)}
+# Where the hook itself fails, the tool is not used: what must not be edited is not edited. Clients that do not know
+# the word ignore it.
+GUARD: dict[str, object] = {**OTHER, "onFailure": "block"}
+REST: dict[str, dict[str, object]] = {"Stop": STOP, "PreToolUse": GUARD}
 
 
 def stop_hook(root: Path) -> str:
@@ -27,7 +31,7 @@ def stop_hook(root: Path) -> str:
 def hooks_json(root: Path) -> str:
     hooks = {}
     for event, matcher in engines.events().items():
-        rest = STOP if event == "Stop" else OTHER
-        handler = {"type": "command", "command": COMMAND + engines.switch(event), **rest}
+        command = COMMAND + engines.switch(event)
+        handler = {"type": "command", "command": command, **REST.get(event, OTHER)}
         hooks[event] = [{**({"matcher": matcher} if matcher else {}), "hooks": [handler]}]
     return json.dumps({"description": DESCRIPTION, "hooks": hooks}, indent=2) + "\n"

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from taskie.protocol import Decision, Event
 
 MARKER = "autopilot-state.json"
-EVENTS = {"PreToolUse": "Edit|Write|MultiEdit", "Stop": ""}
-TRACES: tuple[str, ...] = ()
+# The steps whose result an agent of the plugin gives, each with the agent's name in the client.
+REVIEWERS = {"spec_reviewer": "taskie:spec-reviewer", "code_quality": "taskie:code-quality"}
+EVENTS = {"PreToolUse": "Edit|Write|MultiEdit", "Stop": "", "SubagentStop": "|".join(REVIEWERS.values())}
+TRACES: tuple[str, ...] = (".git/taskie/autopilot/autopilot-state.json",)
 SUMMARY = "the tasks of a spec, one after another, each through gates that are code"
 
 
@@ -33,13 +35,17 @@ def on_event(event: Event, turn: Turn, context: Context) -> Decision:
         from taskie.autopilot.tool_use import on_tool
 
         return on_tool(event, context)
+    if event.name == "SubagentStop":
+        from taskie.autopilot.reviewing import on_subagent
+
+        return on_subagent(event, context)
     from taskie.autopilot.engine import on_stop
 
     return on_stop(event, turn, context)
 
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:
-    from taskie.autopilot.commands import status
+    from taskie.autopilot.standing import status
 
     return status(cwd, env)
 

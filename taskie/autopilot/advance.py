@@ -5,22 +5,23 @@ Everything that an event claims and that a program can check is checked before t
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
-from taskie.autopilot import MARKER, loop, spec
+from taskie.autopilot import MARKER, REVIEWERS, changes, commits, evidence, loop, reviewing, spec, word
 from taskie.autopilot import state as states
 from taskie.autopilot.loop import Done
-from taskie.autopilot.scope import in_scope
-from taskie.autopilot.table import ANY, ASIDE, END, FLOW, RESUME, Refused, check, results
+from taskie.autopilot.table import ANY, ASIDE, END, FLOW, HALTS, NEXT_TASK, RESUME, Refused, check, results
 from taskie.git import Git, GitError
 from taskie.protocol import parse_json, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from taskie.autopilot.changes import Tree
     from taskie.autopilot.state import State
 
 GIT_SECONDS = 60.0
@@ -50,30 +51,73 @@ def advance(
     *,
     files: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
+    warnings: tuple[str, ...] = (),
+    made: tuple[str, ...] = (),
     again: bool = False,
+    own: bool = False,
 ) -> dict[str, Any]:
-    """Take the event and say what comes next. `files` and `notes` are what one of our own commands adds to it.
+    """Take the event and say what comes next. `files`, `notes` and `warnings` are what one of our own commands adds.
 
+    `made`: new files that programs have left which we ran ourselves; nobody has to report them.
     `again`: verification led back to `commit`, but nothing had to change, so the task's last commit counts again.
+    `own`: the commit was made by our own command, which has seen to it.
     """
     state = states.need(root)
     check(loop.at_hand(state), event["step"])
-    done = Done(event["step"], event["result"]) if again else _seen(root, state, event, env)
-    done = done.replace(files=(*done.files, *files), notes=(*done.notes, *notes))
+    if event["step"] == RESUME:
+        permit(state, event.get("word"))
+    tree = changes.look(root, env, state["spec_path"]) if _needs_tree(state, event["step"]) else None
+    changes.refuse_changed_tests(state, tree)
+    done = Done(event["step"], event["result"]) if again else _seen(root, state, event, env, tree, own)
+    if event["step"] == "verify_func":
+        done = done.replace(because=notes)
+    said, spec_changed = _spec_changed(root, state)
+    done = done.replace(
+        files=(*done.files, *files),
+        notes=(*done.notes, *notes),
+        warnings=(*done.warnings, *warnings, *spec_changed),
+        made=made,
+    )
 
     def change(now: State) -> loop.Answer:
         if now["loop"]["moves"] != state["loop"]["moves"]:
             raise Refused("another process has moved on in the meantime; see `taskie autopilot status`")
-        return loop.apply(now, done)
+        if now["step"] == "commit" and (done.step, done.result) == ("commit", "fail"):
+            now["loop"]["blocked"] = {"status": spec.status(root, now["spec_path"])}
+        answer = loop.apply(now, done)
+        now["loop"]["spec"] = said
+        if tree is not None:
+            now["loop"]["guarded"].update(
+                {path: tree.files[path] for path in done.files if changes.is_captured(path) and path in tree.files}
+            )
+        if answer.next == NEXT_TASK:
+            changes.begin(root, env, now)
+        return answer
 
+    for warning in done.warnings:
+        warn(warning)
     answer = states.edit(root, change, lambda now: keep_spec(root, now, warn))
-    return {**answer.as_dict(), **(finish(root, env) if answer.next == END else {})}
+    following = {**answer.as_dict(), **(finish(root, env) if answer.next == END else {})}
+    because = states.need(root)["loop"]["because"]
+    return {**following, **({"because": because} if because else {})}
+
+
+def _needs_tree(state: State, step: str) -> bool:
+    """Git is asked only where the answer can matter."""
+    return step in ("coder", "tester", "commit", "regression") or bool(state["loop"]["guarded"])
+
+
+def permit(state: State, given: object) -> None:
+    """Refused, unless the run is not halted or this is the word that a person was told."""
+    if state["step"] in HALTS and not word.fits(state["loop"]["word"], given):
+        why = "going on needs the word that only a person was told" if given is None else "this is not its word"
+        raise Refused(f"the loop halted at {state['step']}, and {why}: {word.WHERE}")
 
 
 def keep_spec(root: str, state: State, warn: Callable[[str], None]) -> None:
     """Bring the spec's log and status up to date with the state; if that fails, it is only a warning."""
     failed = state["step"] == "stop" and state["loop"]["commit_failures"] > 0
-    problem = spec.record(root, state["spec_path"], state["log"], blocked=failed)
+    problem = spec.record(root, state["spec_path"], state["log"], blocked=failed, former=state["loop"]["blocked"])
     if problem:
         warn(problem)
 
@@ -90,45 +134,112 @@ def finish(root: str, env: Mapping[str, str]) -> dict[str, Any]:
     return {"branch": branch, "commits": kept["commits"], "warnings": kept["warnings"]}
 
 
-def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]) -> Done:
+def _spec_changed(root: str, state: State) -> tuple[str, tuple[str, ...]]:
+    """What the spec says now, and a warning if that is not what it said before."""
+    said, before = spec.fingerprint(root, state["spec_path"]), state["loop"]["spec"]
+    if not before or said == before:
+        return said, ()
+    how = "changed" if said else "removed"
+    return said, (f"the spec {shown(state['spec_path'])} was {how} while its tasks are worked on",)
+
+
+def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str], tree: Tree | None, own: bool) -> Done:
     """The event as the table knows it, once what it claims has been checked."""
     step = event["step"]
+    if step == "coder":
+        return _coder(root, state, event, env, tree)
     if results(step) == [ANY]:
-        files = _files(root, event.get("files_changed")) if step == "coder" else ()
-        return Done(step, ANY, files, regression=_regression(event) if step == "debugger" else None)
+        if step == RESUME:
+            return Done(step, ANY, warnings=(f"halted ({state['loop']['why']}), and resumed",))
+        debugged = step == "debugger"
+        return Done(step, ANY, regression=_regression(event) if debugged else None, because=_findings(event))
     result = event.get("result")
     known = _TESTED if step == "tester" else tuple(results(step))
     if result not in known:
         raise Refused(f"the result of {step} must be one of {', '.join(known)}, not {shown(str(result))!r}")
     if step == "tester":
-        return _tester(root, state, event)
+        return _tester(root, state, event, tree)
+    if step in REVIEWERS:
+        return reviewing.judged(root, state, event, env)
     if step == "commit" and result == "ok":
-        return Done(step, result, commit=new_commit(root, state, event.get("hash"), env))
-    if result in ("pass", "skip"):
-        _look_again(root, state, step, env)
-    return Done(step, result)
+        commit = commits.new_commit(root, state, event.get("hash"), env)
+        if not own:
+            refuse_unready(root, state, env, tree)
+            commits.refuse_foreign(root, state, commit, tree, env)
+        return Done(step, result, commit=commit, warnings=commits.others(root, state, commit, env))
+    if step in ("pre_check_code", "pre_check_blueprint"):
+        return Done(step, result, because=_look_again(root, state, step, result, env))
+    return Done(step, result, because=_findings(event))
 
 
-def _tester(root: str, state: State, event: dict[str, Any]) -> Done:
-    tested = state["loop"]["tested"] or {}
+def refuse_unready(root: str, state: State, env: Mapping[str, str], tree: Tree | None) -> None:
+    """What must hold of the tree before it is committed: everything is reported, and the tests have seen it."""
+    left = changes.unreported(root, env, state, tree)
+    if left:
+        raise Refused(
+            f"changed, and reported by nobody: {changes.listed(left)}. Not met: coder = done, with its files_changed. "
+            'To report them, go back to the coder with {"step": "commit", "result": "rework"}; what is not the '
+            "task's: `taskie autopilot commit --leave-out FILE`"
+        )
+    evidence.refuse_untested(root, state, tree)
+
+
+def _coder(root: str, state: State, event: dict[str, Any], env: Mapping[str, str], tree: Tree | None) -> Done:
+    files = _files(root, event.get("files_changed"))
+    apart = _files(root, event.get("left_out", []))
+    left = changes.unreported(root, env, state, tree, (*files, *apart))
+    if left:
+        raise Refused(
+            f"changed, and not in files_changed: {changes.listed(left)}. Not met: coder = done, with its "
+            'files_changed. Name what is not the task\'s in "left_out", have git ignore it, or put it back'
+        )
+    return Done("coder", ANY, files, left_out=apart)
+
+
+def _findings(event: dict[str, Any]) -> tuple[str, ...]:
+    """What a review or a debugger has found, for the coder."""
+    given = event.get("findings")
+    each = given if isinstance(given, list) else [] if given is None else [given]
+    texts = (one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in each)
+    return tuple(line for text in texts for line in text.splitlines() if line.strip())
+
+
+def _tester(root: str, state: State, event: dict[str, Any], tree: Tree | None) -> Done:
     if event["result"] == "passed":
-        if tested.get("passed") is False:
-            raise Refused(
-                "the last `taskie autopilot test` of this step failed. Not met: tester = pass. Report "
-                '{"step": "tester", "result": "failed", "failures": […]}, or run the tests again'
-            )
+        evidence.refuse_unless_green(state, tree)
         proposed = _regression(event) or state["loop"]["regression"]
         if state["counters"]["debug_attempts"] and proposed:
             return Done("tester", "passed_after_debugging", regression=proposed)
         return Done("tester", "passed")
     given = event.get("failures")
     claimed = given if isinstance(given, list) else []
-    ran = tested.get("failing")
-    failures = [*claimed, *(ran if isinstance(ran, list) else [])]
-    if not claimed or any(in_scope(failure, state["files_changed"], root) for failure in failures):
-        return Done("tester", "failed_in_scope")
-    notes = tuple(f"out-of-scope failure: {failure}" for failure in dict.fromkeys(failures))
-    return Done("tester", "failed_out_of_scope", notes=notes)
+    ran = evidence.failures(state)
+    found = list(dict.fromkeys(map(_text, [*claimed, *ran])))
+    scoped = evidence.scoped(root, state, [*claimed, *ran])
+    if scoped or not claimed:
+        log = (state["loop"]["tested"] or {}).get("log")
+        where = (f"Full output: {log}",) if log else ()
+        because = (*dict.fromkeys(map(_text, scoped)), *_findings(event), *where)
+        return Done("tester", "failed_in_scope", because=because)
+    problem = evidence.missing(state, tree)
+    if problem:
+        raise Refused(f"that no failure is in scope is not shown: {problem}. Not met: tester = fail_out_of_scope")
+    old = evidence.failing_at_base(state)
+    notes = tuple(
+        f"out-of-scope failure: {each}" + (", which fails at the task's base commit, too" if each in old else "")
+        for each in found
+    )
+    claims = () if ran else ("that no failing test is in scope is only a claim: the run of the tests names none",)
+    return Done("tester", "failed_out_of_scope", notes=notes, warnings=claims)
+
+
+def _text(failure: object) -> str:
+    return failure if isinstance(failure, str) else json.dumps(failure)
+
+
+def inside(root: str, paths: Sequence[str]) -> tuple[str, ...]:
+    """These files relative to the root; Refused if one is outside of it, or no file of the task's at all."""
+    return tuple(_inside(root, each) for each in paths)
 
 
 def _files(root: str, given: object) -> tuple[str, ...]:
@@ -138,7 +249,7 @@ def _files(root: str, given: object) -> tuple[str, ...]:
             'the coder\'s event needs its files: {"step": "coder", "files_changed": ["src/a.py"]}. '
             "Not met: coder = done, with its files_changed"
         )
-    return tuple(_inside(root, each) for each in given)
+    return inside(root, given)
 
 
 def _inside(root: str, path: str) -> str:
@@ -171,44 +282,18 @@ def _regression(event: dict[str, Any]) -> dict[str, Any] | None:
     return {**{key: given[key] for key in names}, "test_name": name}
 
 
-def _look_again(root: str, state: State, step: str, env: Mapping[str, str]) -> None:
-    """Refused if a pre-check that was reported as passed does not pass."""
+def _look_again(root: str, state: State, step: str, result: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """What the check finds, for the coder. Refused if it was reported as passed and does not pass."""
     violations: list[str] = []
     if step == "pre_check_code":
         from taskie.autopilot import pre_check
 
         violations = pre_check.check(root, state["files_changed"], env)[0]
-    elif step == "pre_check_blueprint":
+    else:
         from taskie.autopilot import blueprint
 
         violations = blueprint.violations(root, state["spec_path"]) or []
-    if violations:
+    if violations and result != "fail":
         listed = "\n  ".join(violations[:20])
         raise Refused(f'{step} does not pass; report {{"step": "{step}", "result": "fail"}}:\n  {listed}')
-
-
-def in_repository(git: Git) -> bool:
-    """Whether this is one. GitError where git refuses to read it, such as another user's: no hash is believed there."""
-    code, _, complained = git.attempt(["rev-parse", "--git-dir"])
-    if code and b"not a git repository" not in complained:
-        git("rev-parse", "--git-dir")
-    return code == 0
-
-
-def new_commit(root: str, state: State, given: object, env: Mapping[str, str]) -> str:
-    """The full hash of a commit that this task has made; outside a repository the hash as it was given."""
-    if not isinstance(given, str) or not states.is_hash(given):
-        raise Refused('a commit needs its hash: {"step": "commit", "result": "ok", "hash": "…"}')
-    git = Git(root, env, time.monotonic() + GIT_SECONDS)
-    if not in_repository(git):
-        return given
-    code, output, _ = git.attempt(["rev-parse", "--verify", "-q", f"{given}^{{commit}}"])
-    if code:
-        raise Refused(f"git does not know the commit {given}. Not met: commit = a hash that git knows")
-    commit = output.decode().strip()
-    if git.attempt(["merge-base", "--is-ancestor", commit, "HEAD"])[0]:
-        raise Refused(f"commit {given} is not part of HEAD's history")
-    base = state["loop"]["base"]
-    if base and git.attempt(["merge-base", "--is-ancestor", commit, base])[0] == 0:
-        raise Refused(f"commit {given} is older than this task: make a new one")
-    return commit
+    return tuple(violations)

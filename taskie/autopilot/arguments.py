@@ -19,9 +19,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     init = add("init", "begin with a new state for a spec", _INIT)
     init.add_argument("spec_id", metavar="SPEC_ID")
     init.add_argument("spec_path", metavar="SPEC_PATH", help="stored as given; it need not exist")
-    init.add_argument("--force", action="store_true", help="discard an existing state")
+    apart = init.add_mutually_exclusive_group()
+    apart.add_argument("--force", action="store_true", help="discard an existing state")
+    apart.add_argument("--worktree", action="store_true", help="in a new git worktree, on the branch autopilot/SPEC_ID")
     plan = add("plan", "set the tasks", _PLAN)
     plan.add_argument("tasks", type=_given, metavar="JSON", help='[{"id": 1, "name": "a"}], or - for stdin')
+    plan.add_argument("--test-command", metavar="CMD", help="what tests them, such as 'pytest -q'; run without a shell")
     plan.add_argument("--force", action="store_true", help="plan again even if a task has been started")
     update = add("update", "change one field of a task by hand", _UPDATE)
     for name, help_ in (
@@ -30,6 +33,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         ("value", "one of the field's values"),
     ):
         update.add_argument(name, metavar={"field": "STEP"}.get(name, name.upper()), help=help_)
+    for parser in (plan, update):
+        parser.add_argument("--word", metavar="WORD", help="of a loop that has halted: what the person was told")
     step = add("advance", "report a step's result; prints the next step", _ADVANCE)
     example = '{"step": "tester", "result": "passed"}'
     step.add_argument("event", type=_given, metavar="EVENT", help=f"{example}, or - for stdin")
@@ -40,15 +45,25 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     blueprint.add_argument("spec", metavar="SPEC")
     blueprint.add_argument("directory", nargs="?", metavar="DIR", help="default: ai/blueprint/system-blueprint")
     test = add("test", "run the tests: a short result, the full output in a file", _TEST)
-    test.add_argument("command", nargs="*", metavar="-- CMD…", help="the command, without a shell")
+    test.add_argument("command", nargs="*", metavar="-- CMD…", help="without a shell; default: the plan's test command")
+    test.add_argument("--replace", action="store_true", help="make CMD the plan's test command; the person is told")
     test.add_argument("--timeout", type=_seconds, default=1800.0, metavar="SECONDS", help="default: 1800")
     regression = add("regression", "capture the debugger's regression test", _REGRESSION)
     regression.add_argument("command", nargs="*", metavar="-- CMD…", help="how to run it (default: pytest)")
     commit = add("commit", "commit the task's files, and only those", _COMMIT)
     commit.add_argument("-m", "--message", required=True, metavar="MSG", help="type(scope): text")
+    commit.add_argument(
+        "--leave-out",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="changed, but not by the task; the person is told",
+    )
     verify = add("verify", "run the spec's acceptance checks", _VERIFY)
     verify.add_argument("--wait", type=_seconds, default=5.0, metavar="SECONDS", help="before a retry (default: 5)")
-    for parser in (step, test, regression, commit, verify):
+    finish = add("finish", "phase_3: the whole test suite, a summary, the branch ready", _FINISH)
+    add("restore", "put back the state and the regression tests", _RESTORE)
+    for parser in (step, test, regression, commit, verify, finish):
         parser.add_argument("--json", dest="as_json", action="store_true", help="print a JSON object, for programs")
 
 
@@ -56,7 +71,10 @@ _INIT = (
     "Writes autopilot-state.json in the working tree's root. From then on nothing under src/ may be edited until "
     "`plan` has set the tasks."
 )
-_PLAN = "Sets the tasks, in their order, and begins with the first. Prints what comes next."
+_PLAN = (
+    "Sets the tasks, in their order, and begins with the first. JSON is a list, or an object with `tasks` and "
+    "`test_command`. Prints what comes next."
+)
 _UPDATE = (
     "Changes one field of one task. This opens no gate: the step at hand decides what comes next. Only `status done` "
     "on the current task goes on to the next one, and is logged as done by hand."
@@ -75,8 +93,9 @@ _BLUEPRINT = (
     "direction of imports. Without a blueprint it exits 0."
 )
 _TEST = (
-    "Runs a test command. Prints PASS or FAIL with the failing tests and the path of the full output, in "
-    "ai/.test-output. For pytest the result comes from Taskie's plugin. Exits as the command does."
+    "Runs the plan's test command, or another one, which then proves nothing for the tester's step; the first one that "
+    "is run is the plan's if the plan named none. Prints PASS or FAIL with the failing tests and the path of the full "
+    "output, in ai/.test-output. For pytest the result comes from Taskie's plugin. Exits as the command does."
 )
 _REGRESSION = (
     "At step `regression`: writes the test that the debugger proposed below tests/regression, runs it once and keeps "
@@ -84,11 +103,19 @@ _REGRESSION = (
 )
 _COMMIT = (
     "At step `commit`: commits the files that the task has changed and nothing else; what you have staged stays "
-    "staged. If it fails it is tried once more. Prints what comes next."
+    "staged. If it fails it exits 1 and may be called once more. Prints what comes next."
+)
+_RESTORE = (
+    "Puts autopilot-state.json back as these commands last wrote it, and every changed file in tests/regression as it "
+    "was. Nothing else is touched."
 )
 _VERIFY = (
     "At step `verify_smoke` or `verify_func`: runs the tables under the spec's Acceptance Verification, and ends "
     "whatever they start. Failures are warnings. Prints what comes next."
+)
+_FINISH = (
+    "After the last task: runs the plan's test command once more, prints the tasks, their commits and every warning, "
+    "and looks whether everything is committed. Exits 1 with what is in the way. Merges and pushes nothing."
 )
 
 

@@ -5,48 +5,23 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 from taskie import project
-from taskie.autopilot import MARKER, loop
+from taskie.autopilot import MARKER, changes, commits, evidence, loop, spec
 from taskie.autopilot import advance as advancing
 from taskie.autopilot import state as states
-from taskie.autopilot.engine import task_label
-from taskie.autopilot.table import END, Refused
-from taskie.engine import Status, Table
+from taskie.autopilot.standing import state_root, tree
+from taskie.autopilot.table import NEXT_TASK, Refused
 from taskie.errors import CommandError
-from taskie.git import Git, GitError
-from taskie.project import here
+from taskie.project import here, quoted
 from taskie.protocol import parse_json, shown
 from taskie.store import Lock, StoreError, timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from taskie.autopilot.state import State
-
-NOTHING_PLANNED: dict[str, Any] = {
-    "planned": True,
-    "total": 0,
-    "done": 0,
-    "current": None,
-    "step": None,
-    "counters": {},
-}
-
-
-def tree() -> str:
-    """The working tree's root, or the current directory outside of one."""
-    at = os.path.realpath(here())
-    return project.working_tree(at) or at
-
-
-def state_root() -> str:
-    """Where the state is; where it would be if there is none."""
-    own = project.working_tree(here())
-    roots = [each for each in project.places(here(), os.environ) if own is None or project.working_tree(each) == own]
-    return project.find(MARKER, roots) or tree()
 
 
 def warn(text: str) -> None:
@@ -54,54 +29,121 @@ def warn(text: str) -> None:
     print("taskie: " + "\n  ".join(lines), file=sys.stderr, flush=True)
 
 
-def answer(following: dict[str, Any]) -> int:
+def answer(following: dict[str, Any], code: int = 0) -> int:
     """After a step of the loop: print what comes next, a JSON object whether `--json` asks for it or not."""
     print(json.dumps(following))
-    return 0
+    return code
 
 
-def init(spec_id: str, spec_path: str, *, force: bool) -> int:
-    """A new state; an existing one stays unless `force` is set."""
-    root = tree()
+def init(spec_id: str, spec_path: str, *, force: bool, worktree: bool = False) -> int:
+    """A new state; an existing one stays unless `force` is set. With `worktree` it is in a new working tree."""
     for name, text in (("SPEC_ID", spec_id), ("SPEC_PATH", spec_path)):
         if not text.strip() or not text.isprintable():
             raise Refused(f"{name} is empty or not printable")
+    if worktree:
+        return _init_apart(spec_id, spec_path)
+    root = tree()
+    _begin(root, spec_id, spec_path, force=force)
+    print(project.typeable(f"{states.path_of(root)} is ready. Next: `taskie autopilot plan` sets the tasks."))
+    return 0
+
+
+def _begin(root: str, spec_id: str, spec_path: str, *, force: bool) -> None:
     with Lock(root) as lock:
         if not lock.take(states.PATIENCE):
             raise Refused(f"{root} is in use by another process. Try again.")
         if os.path.lexists(states.path_of(root)) and not force:
             raise Refused(f"{states.path_of(root)} already exists; --force discards it and starts over")
-        states.write(root, states.new(spec_id, spec_path, timestamp()))
+        state = states.new(spec_id, spec_path, timestamp())
+        for lost in _lost(root):
+            states.warn(state, lost)
+            warn(lost)
+        changes.begin(root, os.environ, state)
+        states.write(root, state)
     if not os.path.isfile(os.path.join(root, spec_path)):
         warn(f"there is no {shown(spec_path)} in {root} yet: without it nothing is verified and no log is kept in it")
-    print(project.typeable(f"{states.path_of(root)} is ready. Next: `taskie autopilot plan` sets the tasks."))
+
+
+def _init_apart(spec_id: str, spec_path: str) -> int:
+    from taskie.autopilot import worktree
+
+    top = tree()
+    path, branch = worktree.create(top, spec_id, spec_path, os.environ)
+    try:
+        _begin(path, spec_id, spec_path, force=False)
+    except BaseException:
+        worktree.remove(top, path, branch, os.environ)
+        raise
+    print(f"The worktree {path} is ready, on the new branch {branch}. Work there: cd {quoted(path)}")
+    print(project.typeable("Next: `taskie autopilot plan` sets the tasks."))
     return 0
 
 
-def plan(tasks: str, *, force: bool) -> int:
-    """Set the tasks."""
-    root = state_root()
-    states.need(root)
-    planned = _tasks(tasks)
-    base = _head(root)
+def _lost(root: str) -> list[str]:
+    """What a new state takes from the person's sight: a loop under way, and code from before a plan that never came."""
+    left = states.under_way(root)
+    if left:
+        return [f"{MARKER} was removed: {left}" if states.removed(root) else f"started over: {left}"]
+    try:
+        state = states.load(root)
+        if state is not None and not state["plan_exists"]:
+            changes.refuse_early_code(root, os.environ, state)
+    except Refused as refused:
+        return [f"started over: {str(refused).partition('. ')[0]}"]
+    except StoreError:
+        pass  # it is discarded, whatever it is
+    return []
 
-    def change(state: State) -> None:
+
+def plan(tasks: str, *, test_command: str | None, force: bool, word: str | None = None) -> int:
+    """Set the tasks, and the command that tests them. A halted run needs its word."""
+    root = state_root()
+    state = states.need(root)
+    planned, given = _plan(tasks)
+    wanted = [evidence.command(each) for each in (given, test_command) if each is not None]
+    if len(wanted) == 2 and wanted[0] != wanted[1]:
+        raise Refused("the plan and --test-command name two different test commands")
+    if not state["plan_exists"]:
+        changes.refuse_early_code(root, os.environ, state)
+    hooks = commits.hooks(root, os.environ) if project.working_tree(root) else {}
+
+    def change(state: State) -> str | None:
         begun = any(task["status"] != "pending" for task in state["tasks"])
         if begun and not force:
             raise Refused("a task has already been started; --force discards it and plans again")
-        loop.plan(state, planned, base)
+        advancing.permit(state, word)
+        if begun:
+            states.warn(state, f"planned again while task {shown(str(state['current_task']))} was at {state['step']}")
+        loop.plan(state, planned)
+        changes.begin(root, os.environ, state)
+        state["loop"].update(hooks=hooks, spec=spec.fingerprint(root, state["spec_path"]))
+        changed = evidence.set_command(state, wanted[0]) if wanted else None
+        if changed:
+            loop.log(state, changed)
+        if state["loop"]["dirty"] is None:
+            states.warn(state, "too many files are not committed: what nobody reports is not noticed")
+        return changed
 
-    states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
+    changed = states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
+    if changed:
+        warn(changed)
     count = f"{len(planned)} task{'s' if len(planned) > 1 else ''}"
     print(f"{count} planned. Next: coder, for task {shown(str(planned[0][0]))}.")
     return 0
 
 
-def _tasks(text: str) -> list[tuple[int | str, str]]:
+def _plan(text: str) -> tuple[list[tuple[int | str, str]], object]:
+    """The tasks, and the test command if the plan names one."""
     try:
         given = parse_json(text)
     except ValueError as error:
         raise Refused(f"the tasks are not JSON ({error})") from None
+    if isinstance(given, dict):
+        return _tasks(given.get("tasks")), given.get("test_command")
+    return _tasks(given), None
+
+
+def _tasks(given: object) -> list[tuple[int | str, str]]:
     if not isinstance(given, list) or not given:
         raise Refused('there are no tasks: a plan is a JSON list such as [{"id": 1, "name": "a"}]')
     tasks = []
@@ -117,17 +159,8 @@ def _tasks(text: str) -> list[tuple[int | str, str]]:
     return tasks
 
 
-def _head(root: str) -> str | None:
-    """Where the branch is now: a task's commit must be newer."""
-    try:
-        output = Git(root, os.environ, time.monotonic() + advancing.GIT_SECONDS)("rev-parse", "--verify", "-q", "HEAD")
-    except GitError:
-        return None
-    return output.decode().strip()
-
-
-def update(task: str, field: str, value: str) -> int:
-    """Change one field of one task. Opens no gate: those are judged by the step."""
+def update(task: str, field: str, value: str, word: str | None = None) -> int:
+    """Change one field of one task. Opens no gate: those are judged by the step. A halted run needs its word."""
     root = state_root()
     wanted = _value(field, value)
 
@@ -136,8 +169,12 @@ def update(task: str, field: str, value: str) -> int:
         if record is None:
             known = ", ".join(shown(str(each["id"])) for each in state["tasks"][:20]) or "none"
             raise Refused(f"there is no task {shown(task)} (tasks: {known})")
+        advancing.permit(state, word)
         record[field] = wanted
-        return loop.finish_by_hand(state, record) if (field, wanted) == ("status", "done") else None
+        moved = loop.finish_by_hand(state, record) if (field, wanted) == ("status", "done") else None
+        if moved is not None and moved.next == NEXT_TASK:
+            changes.begin(root, os.environ, state)
+        return moved
 
     moved = states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
     print(f"Task {shown(task)}: {field} = {value}." + (f" Next: {moved.next}, {moved.why}." if moved else ""))
@@ -156,60 +193,39 @@ def _value(field: str, value: str) -> str | None:
     return value
 
 
-def status(cwd: str, env: Mapping[str, str]) -> Status:
-    """Where the loop stands. Without a usable state, programs see that there is nothing to plan."""
-    root = state_root()
-    try:
-        state = states.load(root)
-        problem = f"There is no autopilot-state.json in {root}."
-    except StoreError as error:
-        state, problem = None, str(error)
-    if state is None:
-        return Status(NOTHING_PLANNED, [problem])
-    return Status(_summary(root, state), _described(root, state))
-
-
-def _summary(root: str, state: State) -> dict[str, Any]:
-    done = sum(task["status"] == "done" for task in state["tasks"])
-    summary = {
-        "planned": state["plan_exists"],
-        "total": len(state["tasks"]),
-        "done": done,
-        "current": state["current_task"],
-        "step": state["step"],
-        "counters": state["counters"],
-    }
-    return {**summary, **(advancing.finish(root, os.environ) if state["step"] == END else {})}
-
-
-def _described(root: str, state: State) -> list[str | Table]:
-    spec = f"Spec {shown(state['spec_id'])}: {shown(state['spec_path'])}"
-    if not state["plan_exists"]:
-        return [spec, "There is no plan yet, so nothing under src/ may be edited."]
-    rows = [["", "TASK", *(field.upper() for field in states.FIELDS), "NAME"]]
-    for task in state["tasks"]:
-        fields = [str(task[field] or "-")[:20] for field in states.FIELDS]
-        fields[4] = fields[4][:8]
-        here = "*" if task["id"] == state["current_task"] else ""
-        rows.append([here, shown(str(task["id"]), 12), *fields, shown(task["name"], 40)])
-    used = [f"{name} {count}" for name, count in state["counters"].items() if count]
-    now = f"{task_label(state)}, step {state['step']}" + (f" ({', '.join(used)})" if used else "")
-    text: list[str | Table] = [spec, Table(rows), now]
-    if state["step"] == END:
-        result = advancing.finish(root, os.environ)
-        commits = ", ".join(str(each["hash"])[:8] for each in result["commits"])
-        text.append(f"Branch {shown(result['branch'] or 'none')}, commits: {commits or 'none'}")
-    return text + [f"warning: {shown(str(warning), 200)}" for warning in state["loop"]["warnings"]]
-
-
 def advance(event: str, *, as_json: bool = False) -> int:
     return answer(advancing.advance(state_root(), advancing.parse(event), os.environ, warn))
 
 
-def commit(message: str, *, as_json: bool = False) -> int:
+def finish(*, as_json: bool = False) -> int:
+    """phase_3. With `--json` what the steps print goes to stderr."""
+    from taskie.autopilot import finishing
+
+    done = finishing.finish(state_root(), os.environ, warn, warn if as_json else print)
+    if as_json:
+        print(json.dumps(done))
+    elif done["ready"]:
+        print("phase_3 is done." + (f" Warnings: {len(done['warnings'])}." if done["warnings"] else ""))
+    return 0 if done["ready"] else 1
+
+
+def commit(message: str, *, leave_out: Sequence[str] = (), as_json: bool = False) -> int:
     from taskie.autopilot import committing
 
-    return answer(committing.commit(state_root(), message, os.environ, warn))
+    root = state_root()
+    at = os.path.realpath(here())
+    apart = [os.path.join(at, each) for each in leave_out]
+    following = committing.commit(root, message, os.environ, warn, apart)
+    return answer(following, code=1 if following["next"] in ("commit", "stop") else 0)
+
+
+def restore() -> int:
+    """Put back what only our commands may change: the state, and the regression tests."""
+    from taskie.autopilot import restoring
+
+    for line in restoring.restore(state_root(), os.environ):
+        print(line)
+    return 0
 
 
 def verify(wait: float, *, as_json: bool = False) -> int:
@@ -239,23 +255,12 @@ def blueprint(spec: str, directory: str | None) -> int:
     return drawing.main(tree(), os.path.join(at, spec), directory and os.path.join(at, directory))
 
 
-def test(command: Sequence[str], timeout: float, *, as_json: bool) -> int:
-    """Run the tests, and remember their result until the step is done."""
-    from taskie.autopilot import testing
+def test(command: Sequence[str], timeout: float, *, replace: bool, as_json: bool) -> int:
+    """Run the tests, the plan's unless others are named, and remember what proves something."""
+    from taskie.autopilot import proving, testing
 
-    if not command:
-        raise CommandError("say what to run: `taskie autopilot test -- pytest -q`", 2)
     root = state_root()
-    tested = testing.run(command, cwd=here(), root=root, env=os.environ, seconds=timeout)
-
-    def remember(state: State) -> None:
-        state["loop"]["tested"] = {"passed": tested.passed, "failing": list(tested.failing[:1000])}
-
-    try:
-        if states.load(root) is not None:
-            states.edit(root, remember)
-    except StoreError as error:
-        warn(f"the result could not be recorded: {error}")
+    tested = proving.test(root, command, here(), os.environ, timeout, warn, replace=replace)
     if as_json:
         result = {"passed": tested.passed, "exit_code": tested.exit_code, "summary": tested.summary}
         print(json.dumps({**result, "failing": list(tested.failing), "log": tested.log}))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from taskie.autopilot import advance, loop
+from taskie.autopilot import advance, changes, commits, loop
 from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused, check
 from taskie.git import Git, GitError, in_chunks, own_environment, split_paths
@@ -23,11 +22,8 @@ if TYPE_CHECKING:
     from taskie.autopilot.state import State
 
 SECONDS = 600.0  # for git and the project's own hooks
-PAUSE = 1.0  # before the second attempt: a lock may be gone by then
 PATIENCE = 10.0  # with somebody else's lock on the index
-_MESSAGE = re.compile(r"[a-z]+\([^()\n]+\)!?: \S")
-_FORM = "type(scope): text, such as `feat(billing): round to cents`"
-_SHOWN = 20
+_SHOWN = 20  # of what is repeated; all of it is shown once
 _OK = {"step": "commit", "result": "ok"}
 
 
@@ -39,26 +35,36 @@ class Paths(Value):
     left_out: tuple[str, ...]
 
 
-def commit(root: str, message: str, env: Mapping[str, str], warn: Callable[[str], None]) -> dict[str, Any]:
-    """Commit, once more if it fails, and record it; what `advance` answers."""
+def commit(
+    root: str, message: str, env: Mapping[str, str], warn: Callable[[str], None], apart: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Commit and record it; what `advance` answers. A commit that fails is recorded, too: `next` is not what follows.
+
+    `apart`: changed files that are not the task's.
+    """
     state = states.need(root)
     check(loop.at_hand(state), "commit")
-    if not _MESSAGE.match(message):
-        raise Refused(f"the message is not of the form {_FORM}")
-    until = time.monotonic() + 3 * SECONDS  # two attempts, and questions in between
+    commits.check_message(message)
+    until = time.monotonic() + 2 * SECONDS
     git = Git(root, env, until)
-    if not advance.in_repository(git):
+    if not commits.in_repository(git):
         raise Refused(f"{root} is not in a git repository: there is nothing to commit to")
     made = _made_before(git, state)
-    while made is None:
+    if made is None:
+        left_out = advance.inside(root, apart)
+        if left_out:
+            state = states.edit(root, _leave_out(left_out))
+        tree = changes.look(root, env, state["spec_path"])
+        changes.refuse_changed_tests(state, tree)
+        advance.refuse_unready(root, state, env, tree)
         paths = _paths(git, state["files_changed"])
         for path in paths.left_out:
             warn(f"{shown(path)} is ignored by git, not a file, or was never there: it is left out")
         with tempfile.TemporaryDirectory(prefix="taskie-") as folder:
-            apart = Git(root, env, until, index=os.path.join(folder, "index"))
+            own_index = Git(root, env, until, index=os.path.join(folder, "index"))
             head = _head(git)
             try:
-                if not _stage(git, apart, paths, head):
+                if not _stage(git, own_index, paths, head):
                     if state["loop"]["resume"] == "verify_func":
                         return advance.advance(root, _OK, env, warn, notes=("there was nothing to commit",), again=True)
                     raise Refused(
@@ -66,20 +72,26 @@ def commit(root: str, message: str, env: Mapping[str, str], warn: Callable[[str]
                         'report it with `taskie autopilot advance \'{"step": "commit", "result": "ok", "hash": "…"}\'`'
                     )
                 states.edit(root, _remember(head, message))
-                made, problem = _attempt(apart, env, message, head)
+                made, problem = _attempt(own_index, env, message, head)
             except (GitError, OSError) as error:
                 problem = str(error)
         if made is None:
             warn(problem)
-            last = tuple(problem.splitlines()[-1:])
-            answer = advance.advance(root, {"step": "commit", "result": "fail"}, env, warn, notes=last)
-            if answer["next"] != "commit":
-                return answer
-            warn("Trying once more.")
-            time.sleep(PAUSE)
-            state = states.need(root)
+            lines = problem.splitlines()
+            failed = {"step": "commit", "result": "fail", "findings": lines[-_SHOWN:]}
+            return advance.advance(root, failed, env, warn, notes=tuple(lines[-1:]))
     _bring_up_to_date(git, made, state["files_changed"], warn)
-    return advance.advance(root, {**_OK, "hash": made}, env, warn)
+    other = commits.changed_hooks(state["loop"]["hooks"], commits.hooks(root, env))
+    told = (f"the repository's commit hooks have changed since the task began: {', '.join(other)}",) if other else ()
+    return advance.advance(root, {**_OK, "hash": made}, env, warn, warnings=told, own=True)
+
+
+def _leave_out(paths: tuple[str, ...]) -> Callable[[State], State]:
+    def change(state: State) -> State:
+        loop.leave_out(state, paths)
+        return state
+
+    return change
 
 
 def _remember(head: str | None, message: str) -> Callable[[State], None]:
@@ -184,4 +196,4 @@ def _run(git: Git, env: Mapping[str, str], arguments: list[str]) -> str:
         output.seek(0)
         lines = output.read(1 << 20).decode("utf-8", "replace").splitlines()
     why = outcome.problem or f"exit code {outcome.exit_code}"
-    return "\n".join([f"git commit: {why}", *([shown(line, 500) for line in lines if line.strip()][-_SHOWN:])])
+    return "\n".join([f"git commit: {why}", *(shown(line, 500) for line in lines if line.strip())])

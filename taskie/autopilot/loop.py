@@ -10,16 +10,24 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from taskie.autopilot.state import State, Task
     from taskie.autopilot.table import Move
 
 MAX_LINES = 1000  # of the log in the state; the spec has them all
+MAX_BECAUSE = 40
+MAX_MADE = 2000
+WIDTH = 500
 
 
 class Done(Value):
-    """A finished step: its result, as the table knows it, and what else it reported."""
+    """A finished step: its result, as the table knows it, and what else it reported.
+
+    `because`: what the coder must know of it. `warnings`: what a person must be told to the end. `left_out`: changed
+    files that are not the task's. `made`: files that were left by what we ran.
+    """
 
     step: str
     result: str
@@ -27,6 +35,10 @@ class Done(Value):
     regression: dict[str, Any] | None = None
     commit: str | None = None
     notes: tuple[str, ...] = ()
+    because: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
 
 
 class Answer(Value):
@@ -38,11 +50,10 @@ class Answer(Value):
     to: str | None
 
 
-def plan(state: State, tasks: list[tuple[int | str, str]], base: str | None) -> None:
+def plan(state: State, tasks: list[tuple[int | str, str]]) -> None:
     """Set the tasks and begin with the first."""
     state["tasks"] = [states.new_task(number, name) for number, name in tasks]
     state["plan_exists"] = True
-    state["loop"]["base"] = base
     _begin(state, state["tasks"][0]["id"])
     log(state, f"planned {len(tasks)} task{'s' if len(tasks) > 1 else ''}")
     state["loop"]["moves"] += 1
@@ -68,8 +79,10 @@ def apply(state: State, done: Done) -> Answer:
     log(state, f"{event} -> {lead}: {moved.why}")
     for note in done.notes:
         log(state, note)
-    if moved.warns:
-        state["loop"]["warnings"].append(f"task {shown(str(task['id']))}: {moved.why}")
+    for warning in done.warnings:
+        log(state, f"warning: {warning}")
+    for warning in (*done.warnings, *([moved.why] if moved.warns else [])):
+        warn(state, task, warning)
     state["loop"]["moves"] += 1
     state["loop"].update(why=moved.why, to=moved.to)
     if moved.next == NEXT_TASK:
@@ -79,12 +92,18 @@ def apply(state: State, done: Done) -> Answer:
 
 def finish_by_hand(state: State, task: Task) -> Answer | None:
     """Somebody has declared a task done. If it is the current one, go on with the next."""
+    warn(state, task, "declared done by hand")
     if task is not states.current(state):
         log(state, f"task {shown(str(task['id']))} was declared done by hand")
         return None
     log(state, "done by hand")
     state["loop"]["moves"] += 1
     return _after(state, f"task {shown(str(task['id']))} was declared done by hand")
+
+
+def warn(state: State, task: Task, text: str) -> None:
+    """Something that a person must be told at the end, once."""
+    states.warn(state, f"task {shown(str(task['id']))}: {shown(text, WIDTH)}")
 
 
 def log(state: State, text: str) -> None:
@@ -106,10 +125,38 @@ def _note(state: State, task: Task, done: Done) -> None:
         loop["regression"] = done.regression
     elif done.step == "regression":
         loop["regression"] = None
-    loop["tested"] = loop["attempt"] = None
+    loop["attempt"] = loop["review"] = loop["word"] = None
+    if done.step == "coder":
+        loop["tested"] = None  # whatever was run before is of other code
+    if done.step == "tester":
+        loop["excused"] = done.result == "failed_out_of_scope"
+    if done.left_out:
+        leave_out(state, done.left_out)
+    leave(state, done.made)
+    # What a step has found stays until the coder has been at work; a debugger adds to what the tests have shown.
+    earlier = loop["because"] if done.step == "debugger" else []
+    if done.because or done.step in ("coder", "commit"):
+        loop["because"] = [*earlier, *(shown(each, WIDTH) for each in done.because)][:MAX_BECAUSE]
     if done.commit is not None:
         task["commit"] = loop["base"] = done.commit
+        loop["captured"] = {}
         loop["commits"].append({"task": task["id"], "hash": done.commit})
+
+
+def leave_out(state: State, paths: Iterable[str]) -> None:
+    """Changed files that are said not to be the task's; the person is told."""
+    loop = state["loop"]
+    for path in paths:
+        if path not in loop["left_out"]:
+            loop["left_out"].append(path)
+            log(state, f"changed, but left out as not the task's: {path}")
+            states.warn(state, f"changed, but left out as not the task's: {shown(path)}")
+
+
+def leave(state: State, made: Iterable[str]) -> None:
+    """New files of a run of the tests, or of the acceptance checks: nobody's work."""
+    loop = state["loop"]
+    loop["by_tests"] = list(dict.fromkeys([*loop["by_tests"], *made]))[:MAX_MADE]
 
 
 def _mark(task: Task, moved: Move, done: Done) -> None:
@@ -135,6 +182,7 @@ def _after(state: State, why: str) -> Answer:
         return Answer(NEXT_TASK, "coder", f"{why}; next is {name}", None)
     state["current_task"] = None
     state["files_changed"] = []
+    state["loop"].update(review=None, word=None, because=[], finishing=None)
     states.set_position(state, Position(END))
     log(state, "every task is done -> phase_3")
     return Answer(END, None, f"{why}, and it was the last task", None)
@@ -143,4 +191,5 @@ def _after(state: State, why: str) -> Answer:
 def _begin(state: State, number: int | str) -> None:
     state["current_task"] = number
     state["files_changed"] = []
+    state["loop"].update(review=None, word=None, because=[])
     states.set_position(state, Position())

@@ -40,7 +40,11 @@ def main(root: str, files: Sequence[str], env: Mapping[str, str]) -> int:
         print(line)
     if found:
         return 1
-    print(f"PASS: {sum(_is_checked(root, name) for name in files)} file(s) checked")
+    checked = sum(_is_checked(root, name) for name in files)
+    if checked == 0 and not os.path.isfile(os.path.join(root, SCRIPT)):
+        print(f"SKIP: nothing was checked, since none of these is Python, and there is no {SCRIPT}")
+    else:
+        print(f"PASS: {checked} file(s) checked")
     return 0
 
 

@@ -7,7 +7,7 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from taskie.autopilot import advance, loop, testing
+from taskie.autopilot import advance, changes, loop, testing
 from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused, check
 from taskie.programs import find_program
@@ -17,7 +17,10 @@ from taskie.store import StoreError, read_regular
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-DIRECTORY = "tests/regression"
+    from taskie.autopilot.changes import Tree
+    from taskie.autopilot.state import State
+
+DIRECTORY = changes.CAPTURED
 _GO_ON = 'Nothing was written. Go on without it: `taskie autopilot advance \'{"step": "regression"}\'`'
 
 
@@ -36,6 +39,7 @@ def capture(root: str, command: Sequence[str], env: Mapping[str, str], warn: Cal
         _clear(root, path, text)
     if os.path.lexists(os.path.join(root, path)):
         raise Refused(f"{shown(path)} already exists and cannot be changed. {_GO_ON}")
+    before = changes.look(root, env, state["spec_path"])
     states.edit(root, lambda now: now["loop"].update(attempt={"file": path}))
     try:
         made = _write(root, path, text)
@@ -55,7 +59,22 @@ def capture(root: str, command: Sequence[str], env: Mapping[str, str], warn: Cal
     failed = "failed" if unchanged else "changed its own file"
     note = f"regression test {path} " + ("is kept" if passed else f"{failed}, so it was removed again")
     kept = (path,) if passed else ()
+    if passed:
+        states.edit(root, _remember(path, text, before, changes.look(root, env, state["spec_path"])))
     return advance.advance(root, {"step": "regression"}, env, warn, files=kept, notes=(note,))
+
+
+def _remember(path: str, text: str, before: Tree | None, after: Tree | None) -> Callable[[State], None]:
+    """The test's text, which no commit has yet. A run of all tests still counts: the new one has just passed."""
+
+    def change(state: State) -> None:
+        loop = state["loop"]
+        loop["captured"][path] = text
+        tested = loop["tested"]
+        if tested and before and after and tested.get("tree") == before.fingerprint:
+            tested["tree"] = after.fingerprint
+
+    return change
 
 
 def _target(root: str, given: str) -> str:

@@ -109,7 +109,9 @@ TABLE: dict[tuple[str, str], Row] = {
     ),
     ("spec_reviewer", "approved"): Row("code_quality", "the spec is met"),
     **{
-        ("spec_reviewer", result): _again("spec_reviewer", "spec_review_loop", why, "council")
+        ("spec_reviewer", result): _again("tester", "spec_review_loop", why, "council").replace(
+            resume_at="spec_reviewer"
+        )
         for result, why in _SPEC.items()
     },
     ("code_quality", "approved"): Row(
@@ -128,6 +130,9 @@ TABLE: dict[tuple[str, str], Row] = {
         keeps_waiting=True,
         counter="commit_failures",
         beyond=Row("stop", "the commit failed twice", to="human", task={"status": "blocked"}),
+    ),
+    ("commit", "rework"): _again(
+        "tester", "pre_check_loop", "what is to be committed is not what was reported, tested and reviewed", "human"
     ),
     ("verify_smoke", "pass"): Row("verify_func", "the smoke checks pass"),
     ("verify_smoke", "skip"): Row(NEXT_TASK, "there is nothing to verify", task={"verify": "skip"}),

@@ -40,7 +40,7 @@ def objection(event: Event, env: Mapping[str, str]) -> str | None:
 
 def _objection(root: str, targets: list[str]) -> str | None:
     try:
-        planned = (state.read_raw(root) or {}).get("plan_exists")
+        planned = (state.last_written(root) or {}).get("plan_exists")
     except StoreError:
         return None
     if not isinstance(planned, bool):

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from taskie import logs
-from taskie.autopilot import acceptance, advance, loop, spec
+from taskie.autopilot import acceptance, advance, changes, loop, spec
 from taskie.autopilot import state as states
 from taskie.autopilot.table import check
 from taskie.programs import Command, Outcome, Programs
@@ -49,8 +49,10 @@ def verify(root: str, env: Mapping[str, str], warn: Callable[[str], None], wait:
         check(loop.at_hand(state), "verify_smoke")
     found = _checks(root, state["spec_path"], warn)
     while True:
+        before = changes.look(root, env, state["spec_path"])
         result, notes = _results(at, found, root, env, warn)
-        answer = advance.advance(root, {"step": at, "result": result}, env, warn, notes=notes)
+        _, made = changes.run_between(before, changes.look(root, env, state["spec_path"]), state)
+        answer = advance.advance(root, {"step": at, "result": result}, env, warn, notes=notes, made=tuple(made))
         if answer["next"] not in ("verify_smoke", "verify_func"):
             return answer
         if answer["next"] == at:

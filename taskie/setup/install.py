@@ -41,6 +41,7 @@ def hooks(client: str) -> dict[str, dict[str, Any]]:
         raise CommandError(f"{script} is missing or cannot be run. Install Taskie again, or `chmod +x` it.")
     for event, handler in handlers.items():
         handler["command"] = f"exec {shlex.quote(script)} {settings.SWITCHES[event]}"
+        handler.pop("onFailure", None)  # settings outlive the script: without it nothing could be edited any more
     return {event: {**plugin[event], "hooks": [handler]} for event, handler in handlers.items()}
 
 

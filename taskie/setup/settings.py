@@ -19,7 +19,10 @@ from taskie.setup.layout import Child
 from taskie.store import edit_object
 
 SCRIPT = "/hooks/stop-hook.sh"
-SWITCHES = {event: engines.switch(event) for event in engines.events()}
+# An event of the plugin's own agents has no meaning in settings: without the plugin there are none.
+SWITCHES = {
+    event: engines.switch(event) for event, matcher in engines.events().items() if not matcher.startswith("taskie:")
+}
 PLUGIN = "taskie@"
 # What a team's settings may hold: the same words on every machine, and silence on those without Taskie.
 LINK = "${XDG_CONFIG_HOME:-$HOME/.config}/taskie/hook"

@@ -11,7 +11,23 @@ MESSAGE = "feat(app): greet politely"
 
 
 def commit(autopilot: Autopilot, message: str = MESSAGE) -> dict[str, object]:
+    """Commit what the tests have just seen."""
+    autopilot.do("test")
     return dict(json.loads(autopilot.do("commit", "-m", message)))
+
+
+def failed(autopilot: Autopilot) -> dict[str, object]:
+    """A commit that must fail; what comes next."""
+    done = autopilot.run("commit", "-m", MESSAGE)
+    assert done.returncode == 1
+    return {**json.loads(done.stdout), "said": done.stderr}
+
+
+def only(autopilot: Autopilot, *files: str) -> None:
+    """These are the task's files, and whatever else has changed is not."""
+    listed = autopilot.project.git("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
+    others = {entry[3:].rstrip("/") for entry in listed.split("\0") if entry} - {*files}
+    autopilot.change(files_changed=list(files), loop={**autopilot.state["loop"], "left_out": sorted(others)})
 
 
 def head(autopilot: Autopilot) -> str:

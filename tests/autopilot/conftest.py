@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,14 +22,15 @@ from autopilot.runs import Runs
 from autopilot.templates import Templates
 from pytest_taskie import Events, HookResult, Project, RunHook
 from taskie import cli
-from taskie.autopilot import blueprint, committing, tool_use
+from taskie.autopilot import REVIEWERS, blueprint, kept, tool_use
 from taskie.project import plugin_root
 from taskie.protocol import Event
 
 ROOT = Path(plugin_root())
 TASKIE = [sys.executable, str(ROOT / "bin" / "taskie"), "autopilot"]
 SPEC = "ai/features/FTR-1.md"
-PAUSE = committing.PAUSE  # which the tests do without, but for one
+# The plan's test command: it does what a script says that is no part of the tree, and passes without one.
+SUITE = "sh -c 'test ! -e .git/suite || . ./.git/suite'"
 # What leads from the beginning of a task to each step.
 PATH: dict[str, dict[str, Any]] = {
     "coder": {"files_changed": ["src/app.py"]},
@@ -89,15 +91,28 @@ class Autopilot:
 
     def begin(self, *names: str) -> None:
         """A state and a plan with these tasks. Both commands write the same wherever they find the same."""
-        key = (names, self._head(), *self.bytes())
+        key = (names, self._head(), self._files(), *self.bytes())
         if key not in self._begun:
             self.do("init", "FTR-1", SPEC)
             tasks = [{"id": number, "name": name} for number, name in enumerate(names or ("first",), 1)]
-            self.do("plan", json.dumps(tasks))
+            self.do("plan", json.dumps(tasks), "--test-command", SUITE)
             self._begun[key] = self.bytes()
         for path, content in zip((self.path, self.spec), self._begun[key]):
             if content is not None:
                 path.write_bytes(content)
+        self.seal()
+
+    def seal(self) -> None:
+        """The state as it is now counts as written by the commands."""
+        copy = kept.place(str(self.root))
+        if copy is not None:
+            Path(copy).parent.mkdir(parents=True, exist_ok=True)
+            Path(copy).write_bytes(self.path.read_bytes())
+
+    def _files(self) -> tuple[tuple[str, bytes], ...]:
+        """The working tree: what is uncommitted when a task begins is in its state."""
+        found = (path for path in sorted(self.root.rglob("*")) if ".git" not in path.parts and path.is_file())
+        return tuple((str(path.relative_to(self.root)), path.read_bytes()) for path in found)
 
     def _head(self) -> str:
         """Where HEAD is."""
@@ -105,7 +120,9 @@ class Autopilot:
         return (self.root / ".git" / head[5:].strip()).read_text() if head.startswith("ref: ") else head
 
     def advance(self, step: str, result: str | None = None, **more: Any) -> dict[str, Any]:
-        """Report a step; what comes next."""
+        """Report a step; what comes next. A tester that passes has run the tests."""
+        if (step, result) == ("tester", "passed"):
+            self.do("test")
         event = {"step": step, **({"result": result} if result else {}), **more}
         return dict(json.loads(self.do("advance", json.dumps(event))))
 
@@ -134,6 +151,25 @@ class Autopilot:
                 return
             self.advance(at, **event)
 
+    def suite(self, script: str = "exit 0") -> None:
+        """What the plan's test command does from now on."""
+        self.write(".git/suite", script)
+
+    def without_command(self) -> None:
+        """The plan names no test command: then phase_3 has nothing to begin with, and no stop waits for it."""
+        self.change(loop={**self.state["loop"], "test_command": None})
+
+    def red(self, *failing: str) -> None:
+        """Have the tests fail, with these in their summary, and run them."""
+        self.suite("".join(f"echo 'FAILED {each} - x'\n" for each in failing) + "exit 1")
+        assert self.run("test").returncode == 1
+
+    def commit_by_hand(self, message: str = "feat(app): greet", *options: str) -> str:
+        """A commit of everything without our command; its hash."""
+        self.project.git("add", "src")
+        self.project.git("commit", "-q", *options, "-m", message)
+        return self.project.git("rev-parse", "HEAD").strip()
+
     def write(self, name: str, text: str) -> Path:
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,8 +177,9 @@ class Autopilot:
         return path
 
     def change(self, **fields: Any) -> None:
-        """Change the state's top level by hand, as nobody should."""
+        """Change the state's top level, as only the commands can."""
         self.path.write_text(json.dumps({**self.state, **fields}))
+        self.seal()
 
     @property
     def state(self) -> dict[str, Any]:
@@ -164,6 +201,32 @@ class Autopilot:
         event = self._events.stop(stop_hook_active=active, cwd=str(cwd or self.root))
         return self._run_hook(event, command=[ROOT / "hooks" / "stop-hook.sh", "--fail-open"], cwd=cwd, **options)
 
+    def word(self) -> str:
+        """What the person is told at a stop where the run has halted."""
+        found = re.search(r"the word ([a-z]+-[a-z]+)", str((self.stop().json or {}).get("systemMessage")))
+        assert found
+        return found[1]
+
+    def resume(self) -> dict[str, Any]:
+        """Go on as a person lets it; what comes next."""
+        return self.advance("resume", word=self.word())
+
+    def finish(self) -> None:
+        """phase_3, to its end."""
+        codes = [self.run("finish").returncode for _ in range(6)]
+        assert 0 in codes
+
+    def subagent(self, agent: object, text: object, active: bool = False, **options: Any) -> HookResult:
+        """A subagent's last message, at the hook as the client runs it."""
+        fields = {"agent_type": agent, "last_assistant_message": text, "stop_hook_active": active}
+        event = {**self._events.build("SubagentStop", cwd=str(self.root)), **fields, **options.pop("fields", {})}
+        return self._run_hook(event, command=[ROOT / "hooks" / "stop-hook.sh", "--subagent-stop"], **options)
+
+    def review(self, step: str, status: str, *findings: str) -> HookResult:
+        """The plugin's reviewer of a step answers as it was asked to."""
+        answer = json.dumps({"status": status, "findings": findings})
+        return self.subagent(REVIEWERS[step], f"I have looked.\n\n```json\n{answer}\n```")
+
     def tool(self, name: str, path: object, cwd: Path | None = None, **options: Any) -> HookResult:
         """A tool that the client is about to use, at the hook as the client runs it."""
         event = self._events.build(
@@ -181,9 +244,8 @@ class Autopilot:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing waits for the disk, since no test takes the power away, nor for somebody to remove a lock."""
+    """Nothing waits for the disk, since no test takes the power away."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    monkeypatch.setattr(committing, "PAUSE", 0.0)
 
 
 @pytest.fixture(scope="session")
@@ -240,9 +302,18 @@ def verification(loop: Autopilot, smoke: str = "", functional: str = "", text: s
     loop.spec.write_text(f"{loop.spec.read_text()}\n## Acceptance Verification\n\n{text}\n{tables}\n")
 
 
+def by_hand(number: int) -> list[str]:
+    """The warnings of a task whose two reviews were only claimed."""
+    return [
+        f"task {number}: {step} was approved by hand: no answer of {agent} was recorded for it"
+        for step, agent in REVIEWERS.items()
+    ]
+
+
 def committed(loop: Autopilot) -> Autopilot:
     """Behind the commit, at `verify_smoke`."""
-    loop.go_to("commit")
+    if loop.state["step"] != "commit":
+        loop.go_to("commit")
     loop.do("commit", "-m", MESSAGE)
     return loop
 
@@ -270,13 +341,13 @@ def _make_ready(autopilot: Autopilot) -> None:
         autopilot.write(name, "old\n")
     autopilot.project.git("add", "-A")
     autopilot.project.git("commit", "-q", "-m", "More")
-    autopilot.begin("first", "second")
-    autopilot.write("src/app.py", "print('hello, please')\n")
-    autopilot.write("src/new.py", "x = 1\n")
     autopilot.write("mine.txt", "staged\n")
     autopilot.project.git("add", "mine.txt")
     autopilot.write("mine.txt", "changed again\n")
     autopilot.write("untracked.txt", "not ours\n")
+    autopilot.begin("first", "second")
+    autopilot.write("src/app.py", "print('hello, please')\n")
+    autopilot.write("src/new.py", "x = 1\n")
     autopilot.advance("coder", files_changed=["src/app.py", "src/new.py"])
     for step in ("tester", "pre_check_code", "pre_check_blueprint", "spec_reviewer", "code_quality"):
         autopilot.advance(step, **PATH[step])

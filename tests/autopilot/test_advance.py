@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.conftest import PATH, SPEC, Autopilot
+from autopilot.conftest import PATH, SPEC, Autopilot, by_hand
 
 
 class TestTheAnswer:
@@ -30,9 +30,9 @@ class TestTheAnswer:
 
     def test_the_next_task(self, autopilot: Autopilot) -> None:
         autopilot.begin("first", "second")
+        autopilot.write("src/app.py", "x = 1\n")
         autopilot.go_to("commit")
-        autopilot.project.git("commit", "-q", "--allow-empty", "-m", "feat(app): first")
-        autopilot.advance("commit", "ok", hash=autopilot.project.git("rev-parse", "HEAD").strip())
+        autopilot.advance("commit", "ok", hash=autopilot.commit_by_hand())
         said = autopilot.advance("verify_smoke", "skip")
         assert (said["next"], said["then"]) == ("next_task", "coder")
         state = autopilot.state
@@ -42,9 +42,9 @@ class TestTheAnswer:
     def test_the_end_brings_what_the_finish_needs(self, autopilot: Autopilot) -> None:
         autopilot.project.git("checkout", "-q", "-b", "feature/greet")
         autopilot.begin("first")
+        autopilot.write("src/app.py", "x = 1\n")
         autopilot.go_to("commit")
-        autopilot.project.git("commit", "-q", "--allow-empty", "-m", "feat(app): first")
-        head = autopilot.project.git("rev-parse", "HEAD").strip()
+        head = autopilot.commit_by_hand()
         autopilot.advance("commit", "ok", hash=head)
         for _ in range(3):
             autopilot.advance("verify_smoke", "fail")
@@ -53,7 +53,7 @@ class TestTheAnswer:
         assert autopilot.state["files_changed"] == []
         assert said["branch"] == "feature/greet"
         assert said["commits"] == [{"task": 1, "hash": head}]
-        assert said["warnings"] == ["task 1: the smoke checks still fail after 2 retries"]
+        assert said["warnings"] == [*by_hand(1), "task 1: the smoke checks still fail after 2 retries"]
         assert json.loads(autopilot.do("status", "--json"))["commits"] == said["commits"]
         assert head[:8] in autopilot.do("status")
         assert f"warning: {said['warnings'][0]}" in autopilot.do("status")
@@ -221,7 +221,7 @@ class TestFields:
         assert autopilot.task["status"] == "blocked"
         assert "**Status:** queued\n" in autopilot.spec.read_text(), "it is about the task"
         assert "only" in autopilot.refused("coder", files_changed=[])
-        assert autopilot.advance("resume")["next"] == "coder"
+        assert autopilot.resume()["next"] == "coder"
         task = autopilot.task
         assert (task["status"], task["coder"], task["tester"]) == ("in_progress", "pending", "pending")
         assert autopilot.state["files_changed"] == ["src/app.py"]
@@ -237,9 +237,9 @@ class TestFields:
     )
     def test_verify(self, autopilot: Autopilot, smoke: list[str], func: list[str], expected: str) -> None:
         autopilot.begin("first")
+        autopilot.write("src/app.py", "x = 1\n")
         autopilot.go_to("commit")
-        autopilot.project.git("commit", "-q", "--allow-empty", "-m", "x")
-        autopilot.advance("commit", "ok", hash=autopilot.project.git("rev-parse", "HEAD").strip())
+        autopilot.advance("commit", "ok", hash=autopilot.commit_by_hand())
         for result in smoke:
             autopilot.advance("verify_smoke", result)
         for result in func:
@@ -249,10 +249,12 @@ class TestFields:
 
     def test_functional_checks_that_never_pass_are_a_warning(self, autopilot: Autopilot) -> None:
         autopilot.begin("first")
+        autopilot.write("src/app.py", "x = 0\n")
         autopilot.go_to("commit")
         for number in range(3):
-            autopilot.project.git("commit", "-q", "--allow-empty", "-m", f"x{number}")
-            autopilot.advance("commit", "ok", hash=autopilot.project.git("rev-parse", "HEAD").strip())
+            autopilot.write("src/app.py", f"x = {number}\n")
+            autopilot.do("test")
+            autopilot.advance("commit", "ok", hash=autopilot.commit_by_hand())
             if number == 0:
                 autopilot.advance("verify_smoke", "pass")
             said = autopilot.advance("verify_func", "fail")
@@ -280,7 +282,9 @@ class TestTwoAtOnce:
         before = autopilot.state
         moved = {**before, "loop": {**before["loop"], "moves": before["loop"]["moves"] + 1}}
         autopilot.write("moved.json", json.dumps(moved))
-        autopilot.write("scripts/pre-review-check.py", "import os\nos.replace('moved.json', 'autopilot-state.json')\n")
+        script = "import shutil\nfor name in ('', '.git/taskie/autopilot/'):\n"
+        script += "    shutil.copy('moved.json', name + 'autopilot-state.json')\n"
+        autopilot.write("scripts/pre-review-check.py", script)
         done = autopilot.run("advance", '{"step": "pre_check_code", "result": "pass"}')
         assert done.returncode == 1
         assert "another process has moved on" in done.stderr

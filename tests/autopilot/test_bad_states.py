@@ -97,7 +97,7 @@ def test_a_run_of_the_tests_beside_a_malformed_state(autopilot: Autopilot) -> No
     autopilot.path.write_text("{")
     done = autopilot.run("test", "--", "sh", "-c", "exit 3")
     assert done.returncode == 3
-    assert "the result could not be recorded: autopilot-state.json is malformed" in done.stderr
+    assert "the result cannot be recorded: autopilot-state.json is malformed" in done.stderr
 
 
 def test_a_state_that_would_be_too_large_to_read(autopilot: Autopilot) -> None:

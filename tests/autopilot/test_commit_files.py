@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pytest
 
-from autopilot.commits import MESSAGE, commit, committed
+from autopilot.commits import MESSAGE, commit, committed, only
 from autopilot.conftest import Autopilot
 
 ME = ("-c", "user.name=me", "-c", "user.email=me@here")
@@ -40,6 +39,7 @@ def test_one_that_the_user_has_removed_from_the_index(ready: Autopilot) -> None:
 
 def test_one_that_vanished_and_was_never_known(ready: Autopilot) -> None:
     (ready.root / "src" / "new.py").unlink()
+    ready.do("test")
     done = ready.run("commit", "-m", MESSAGE)
     assert done.returncode == 0
     assert "src/new.py is ignored by git, not a file, or was never there" in done.stderr
@@ -48,6 +48,7 @@ def test_one_that_vanished_and_was_never_known(ready: Autopilot) -> None:
 
 def test_an_ignored_one(ready: Autopilot) -> None:
     ready.write(".git/info/exclude", "new.py\n")
+    ready.do("test")
     done = ready.run("commit", "-m", MESSAGE)
     assert "src/new.py is ignored" in done.stderr
     assert committed(ready) == ["M\tsrc/app.py"]
@@ -62,11 +63,9 @@ def test_one_that_is_staged_already(ready: Autopilot) -> None:
 
 @pytest.mark.parametrize("name", ["-f", "--all", ":(glob)**", "*.py", "a b'\"$(touch x).py", "ü\n.py", ":!x"])
 def test_hostile_names(ready: Autopilot, name: str) -> None:
-    state = ready.state
     ready.write(name, "x = 1\n")
     ready.write("other.py", "x = 1\n")
-    state["files_changed"] = [name]
-    ready.path.write_text(json.dumps(state))
+    only(ready, name)
     commit(ready)
     listed = ready.project.git("show", "--name-only", "-z", "--format=", "HEAD")
     assert listed.strip("\0") == name
@@ -76,7 +75,7 @@ def test_hostile_names(ready: Autopilot, name: str) -> None:
 def test_a_file_that_became_a_directory(ready: Autopilot, named: list[str]) -> None:
     (ready.root / "src" / "app.py").unlink()
     ready.write("src/app.py/in.py", "x = 1\n")
-    ready.change(files_changed=named)
+    only(ready, *named)
     commit(ready)
     expected = ["D\tsrc/app.py", "A\tsrc/app.py/in.py"]
     assert committed(ready) == (expected if len(named[0]) > len("src/app.py") else expected[:1])
@@ -86,7 +85,7 @@ def test_a_file_that_became_a_directory(ready: Autopilot, named: list[str]) -> N
 def test_a_directory_that_became_a_file(ready: Autopilot, named: list[str]) -> None:
     shutil.rmtree(ready.root / "src")
     ready.write("src", "x = 1\n")
-    ready.change(files_changed=named)
+    only(ready, *named)
     commit(ready)
     assert committed(ready) == ["A\tsrc", "D\tsrc/app.py"]
 
@@ -94,7 +93,8 @@ def test_a_directory_that_became_a_file(ready: Autopilot, named: list[str]) -> N
 def test_one_that_is_a_directory_and_always_was(ready: Autopilot) -> None:
     ready.write("folder/theirs.txt", "x\n")
     ready.project.git("add", "folder")
-    ready.change(files_changed=["folder", "src/app.py"])
+    only(ready, "folder", "src/app.py")
+    ready.do("test")
     assert "folder is ignored by git, not a file, or was never there" in ready.run("commit", "-m", MESSAGE).stderr
     assert committed(ready) == ["M\tsrc/app.py"]
     assert "A  folder/theirs.txt\n" in ready.project.git("status", "--porcelain")
@@ -103,7 +103,7 @@ def test_one_that_is_a_directory_and_always_was(ready: Autopilot) -> None:
 def test_a_repository_in_the_repository(ready: Autopilot) -> None:
     ready.project.git("init", "-q", "inner")
     ready.project.git("-C", "inner", *ME, "commit", "-q", "--allow-empty", "-m", "Begin")
-    ready.change(files_changed=["inner"])
+    only(ready, "inner")
     commit(ready)
     assert ready.project.git("ls-tree", "HEAD", "inner").startswith("160000 commit ")
 

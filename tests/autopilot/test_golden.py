@@ -7,10 +7,11 @@ from golden import PLUGIN, golden
 
 from autopilot.conftest import SPEC, Autopilot
 from taskie.autopilot.table import END, HALTS, STEPS
-from taskie.autopilot.texts import instruction
+from taskie.autopilot.texts import Known, instruction
 
 TASK = "task 1 of 2 (1: greet)"
 FILES = ["src/app.py", "src/it's.py"]
+KNOWN = Known(files=FILES, spec=SPEC, has_command=True)
 CHANGED = "\n\nChanged so far: src/app.py, src/it's.py"
 # What the templates of some steps have besides the command, the task and the changed files.
 MORE = {
@@ -36,6 +37,6 @@ def test_files_have_changed(autopilot: Autopilot) -> None:
 
 @pytest.mark.parametrize("step", [step for step in STEPS if step not in (*HALTS, END)])
 def test_every_step(step: str) -> None:
-    told = instruction(f"'{PLUGIN}/bin/taskie'", TASK, step, FILES, SPEC)
+    told = instruction(f"'{PLUGIN}/bin/taskie'", TASK, step, KNOWN)
     more = MORE.get(step, {})
     assert told == golden(f"autopilot-{step}.block", plugin=PLUGIN, task=TASK, changed=CHANGED, **more)

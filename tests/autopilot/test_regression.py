@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -98,6 +99,8 @@ def test_a_path_that_leads_elsewhere(autopilot: Autopilot, tmp_path: Path, path:
     (autopilot.root / "link").symlink_to(outside)
     (autopilot.root / "tests" / "regression").mkdir(parents=True)
     (autopilot.root / "tests" / "regression" / "out").symlink_to(outside)
+    autopilot.project.git("add", "-A")
+    autopilot.project.git("commit", "-q", "-m", "Links")
     before = tree(due(autopilot, test_file=path))
     said = autopilot.fails("regression")
     assert "is not below tests/regression/" in said
@@ -149,6 +152,9 @@ def test_which_pytest(autopilot: Autopilot, tmp_path: Path, there: bool) -> None
         program.write_text("#!/bin/sh\nexit 0\n")
         program.chmod(0o755)
     due(autopilot, test_code=RED if there else GREEN)
+    git = shutil.which("git")
+    assert git
+    (program.parent / "git").symlink_to(git)
     autopilot.do("regression", env={"PATH": str(program.parent)})
     assert (autopilot.root / FILE).exists()
 

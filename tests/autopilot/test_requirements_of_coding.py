@@ -47,6 +47,11 @@ def test_s_4_a_result_changes_the_current_task_alone(loop: Autopilot) -> None:
     assert loop.state["tasks"][1] == other
 
 
+def test_s_6_what_only_commands_may_write_is_compared_with_its_copy(loop: Autopilot) -> None:
+    loop.path.write_text(loop.path.read_text().replace('"step": "coder"', '"step": "commit"'))
+    assert "changed by something else" in loop.fails("commit", "-m", "feat(app): greet")
+
+
 def test_s_5_the_hook_reads_the_state(autopilot: Autopilot) -> None:
     autopilot.do("init", "FTR-1", SPEC)
     assert autopilot.tool("Write", "src/app.py").blocked
@@ -75,6 +80,21 @@ def test_1_3_gate_the_coder_is_done(loop: Autopilot) -> None:
 def test_1_4_gate_the_list_is_captured(loop: Autopilot) -> None:
     assert "files_changed" in loop.refused("coder", "done")
     assert loop.task["coder"] == "pending"
+
+
+def test_1_5_gate_what_nobody_has_reported_is_refused(loop: Autopilot) -> None:
+    loop.write("src/forgotten.py", "x = 1\n")
+    assert "src/forgotten.py" in loop.refused("coder", files_changed=["src/app.py"])
+
+
+def test_1_6_it_is_told_why_it_is_asked_again(loop: Autopilot) -> None:
+    loop.go_to("tester")
+    loop.red("src/test_app.py::test_it")
+    loop.advance("tester", "failed", failures=["src/test_app.py::test_it"])
+    loop.advance("debugger", findings=["off by one"])
+    reason = loop.stop().reason or ""
+    assert "- src/test_app.py::test_it\n" in reason
+    assert "- off by one\n" in reason
 
 
 # Step 2: tester
@@ -110,6 +130,7 @@ def test_2_4_after_three_attempts_it_escalates(loop: Autopilot) -> None:
 
 def test_2_5_out_of_scope_is_logged_and_leads_on(loop: Autopilot) -> None:
     loop.go_to("tester")
+    loop.red("lib/test_x.py::test")
     assert loop.advance("tester", "failed", failures=["lib/test_x.py::test"])["next"] == "pre_check_code"
     assert loop.log[-1].endswith("out-of-scope failure: lib/test_x.py::test")
 
@@ -117,12 +138,14 @@ def test_2_5_out_of_scope_is_logged_and_leads_on(loop: Autopilot) -> None:
 @pytest.mark.parametrize(("path", "next_"), [("src/sub/test_x.py", "debugger"), ("srcs/test_x.py", "pre_check_code")])
 def test_2_6_in_scope_is_below_a_directory_of_a_changed_file(loop: Autopilot, path: str, next_: str) -> None:
     loop.go_to("tester")
+    loop.red(path)
     assert loop.advance("tester", "failed", failures=[path])["next"] == next_
 
 
 def test_2_7_gate_the_tests_pass_or_fail_elsewhere(loop: Autopilot) -> None:
     loop.go_to("tester")
     assert "tester = pass or fail_out_of_scope" in loop.refused("pre_check_code", "pass")
+    loop.red("lib/test_x.py")
     loop.advance("tester", "failed", failures=["lib/test_x.py"])
     assert loop.task["tester"] == "fail_out_of_scope"
 
@@ -132,6 +155,22 @@ def test_2_8_gate_a_failure_in_scope_is_debugged_or_escalated(loop: Autopilot) -
     loop.advance("tester", "failed")
     for step in ("tester", "pre_check_code", "commit"):
         assert "the step at hand is debugger" in loop.refused(step, "passed")
+
+
+def test_2_9_gate_passed_is_a_run_on_the_present_tree(loop: Autopilot) -> None:
+    loop.go_to("tester")
+    assert "was not run" in loop.refused("tester", "passed")
+    loop.do("test")
+    loop.write("src/app.py", "x = 2\n")
+    assert "have changed" in loop.refused("tester", "passed")
+
+
+def test_2_10_what_fails_at_the_base_commit_is_out_of_scope(loop: Autopilot) -> None:
+    broken = "echo 'FAILED src/test_app.py::test_it - x'; exit 1"
+    loop.do("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", f'sh -c "{broken}"')
+    loop.go_to("tester")
+    loop.run("test")
+    assert loop.advance("tester", "failed", failures=["src/test_app.py::test_it"])["next"] == "pre_check_code"
 
 
 # Step 2.5: regression capture
@@ -272,7 +311,9 @@ def test_3_12_pass_leads_to_the_spec_reviewer(loop: Autopilot) -> None:
     loop.write(f"{BLUEPRINT}/cross-cutting.md", "")
     assert loop.do("blueprint", SPEC).startswith("PASS")
     assert loop.do("blueprint", loop.spec.name, cwd=loop.spec.parent).startswith("PASS")
-    loop.go_to("pre_check_blueprint")
+    loop.advance("coder", files_changed=["src/app.py", f"{BLUEPRINT}/cross-cutting.md"])
+    loop.advance("tester", "passed")
+    loop.advance("pre_check_code", "pass")
     assert loop.advance("pre_check_blueprint", "pass")["next"] == "spec_reviewer"
 
 

@@ -16,6 +16,7 @@ from autopilot.conftest import (
     PATH,
     ROOT,
     Autopilot,
+    by_hand,
     committed,
     fail_in_scope,
     verification,
@@ -35,7 +36,8 @@ def test_4_1_approved_leads_to_code_quality(loop: Autopilot) -> None:
 def test_4_2_and_3_the_coder_fixes_it_and_it_is_reviewed_again(loop: Autopilot, result: str) -> None:
     loop.go_to("spec_reviewer")
     assert loop.advance("spec_reviewer", result)["next"] == "coder"
-    assert loop.advance("coder", files_changed=[])["next"] == "spec_reviewer"
+    assert loop.advance("coder", files_changed=[])["next"] == "tester", "a fix is tested before it is committed"
+    assert loop.advance("tester", "passed")["next"] == "spec_reviewer"
 
 
 def test_4_4_after_two_rounds_it_escalates(loop: Autopilot) -> None:
@@ -43,6 +45,7 @@ def test_4_4_after_two_rounds_it_escalates(loop: Autopilot) -> None:
     for _ in range(2):
         assert loop.advance("spec_reviewer", "needs_removal")["next"] == "coder"
         loop.advance("coder", files_changed=[])
+        loop.advance("tester", "passed")
     said = loop.advance("spec_reviewer", "needs_removal")
     assert (said["next"], said["to"]) == ("escalate", "council")
 
@@ -98,8 +101,11 @@ def test_5_6_gate_both_reviews_are_resolved(loop: Autopilot) -> None:
 
 
 def test_6_1_the_changed_files_are_added_and_committed(loop: Autopilot) -> None:
+    loop.go_to("commit")
     loop.write("other.txt", "not ours\n")
-    committed(loop)
+    assert "other.txt" in loop.fails("commit", "-m", MESSAGE)
+    loop.do("test")
+    loop.do("commit", "-m", MESSAGE, "--leave-out", "other.txt")
     assert loop.project.git("show", "--name-only", "--format=", "HEAD").split() == ["src/app.py"]
 
 
@@ -118,13 +124,16 @@ def refuse_commits(loop: Autopilot, times: int) -> None:
 
 def test_6_3_it_is_tried_once_more(loop: Autopilot) -> None:
     refuse_commits(loop, 1)
+    loop.go_to("commit")
+    assert loop.run("commit", "-m", MESSAGE).returncode == 1
+    assert loop.state["step"] == "commit"
     assert committed(loop).task["status"] == "done"
 
 
 def test_6_4_then_the_spec_is_blocked_and_the_loop_stops(loop: Autopilot) -> None:
     refuse_commits(loop, 2)
     loop.go_to("commit")
-    assert json.loads(loop.do("commit", "-m", MESSAGE))["next"] == "stop"
+    assert [json.loads(loop.run("commit", "-m", MESSAGE).stdout)["next"] for _ in range(2)] == ["commit", "stop"]
     text = loop.spec.read_text()
     assert "**Status:** blocked\n" in text
     assert "ACTION REQUIRED: commit failure\n" in text
@@ -133,7 +142,7 @@ def test_6_4_then_the_spec_is_blocked_and_the_loop_stops(loop: Autopilot) -> Non
 def test_6_5_a_failed_commit_never_leads_to_the_next_task(loop: Autopilot) -> None:
     refuse_commits(loop, 2)
     loop.go_to("commit")
-    loop.do("commit", "-m", MESSAGE)
+    assert [loop.run("commit", "-m", MESSAGE).returncode for _ in range(2)] == [1, 1]
     assert (loop.state["current_task"], loop.task["commit"]) == (1, None)
 
 
@@ -155,6 +164,18 @@ def test_6_9_gate_git_has_seen_it(loop: Autopilot) -> None:
     assert "a hash that git knows" in loop.refused("commit", "ok", hash="0" * 40)
     assert "a hash that git knows" in loop.refused("verify_smoke", "pass")
     assert "a hash that git knows" in loop.fails("verify")
+
+
+def test_6_10_gate_the_tests_have_seen_what_is_committed(loop: Autopilot) -> None:
+    loop.go_to("commit")
+    loop.write("src/app.py", "x = 2\n")
+    assert "files have changed since the tests ran" in loop.fails("commit", "-m", MESSAGE)
+
+
+def test_6_11_gate_a_commit_by_hand_is_as_ours(loop: Autopilot) -> None:
+    loop.go_to("commit")
+    loop.project.git("commit", "-q", "--no-verify", "--allow-empty", "-m", MESSAGE)
+    assert "is empty" in loop.refused("commit", "ok", hash=loop.project.git("rev-parse", "HEAD").strip())
 
 
 # Step 7: local verify
@@ -233,6 +254,7 @@ def test_7_7_functional_failures_lead_to_the_coder_a_commit_and_again(loop: Auto
     assert (said["next"], said["then"]) == ("coder", "commit")
     loop.write("src/app.py", "x = 'fixed'\n")
     assert loop.advance("coder", files_changed=["src/app.py"])["next"] == "commit"
+    loop.do("test")
     assert json.loads(loop.do("commit", "-m", "fix(app): correct"))["next"] == "verify_func"
     assert verify(loop)["next"] == "next_task"
     assert loop.task["verify"] == "pass"
@@ -245,6 +267,7 @@ def test_7_8_after_two_retries_they_are_a_warning(loop: Autopilot) -> None:
         assert said["next"] == "coder"
         loop.write("src/app.py", f"x = {number}\n")
         loop.advance("coder", files_changed=["src/app.py"])
+        loop.do("test")
         loop.do("commit", "-m", "fix(app): correct")
         said = verify(loop)
     assert (said["next"], loop.task["verify"]) == ("next_task", "warn")
@@ -299,7 +322,7 @@ def test_a_1_phase_3_follows_the_last_task(loop: Autopilot) -> None:
     said = verify(loop)
     assert said["next"] == "phase_3"
     assert [each["task"] for each in said["commits"]] == [1, 2]
-    assert (said["branch"], said["warnings"]) == ("main", [])
+    assert (said["branch"], said["warnings"]) == ("main", [*by_hand(1), *by_hand(2)])
 
 
 # Loop counters: their limits are in test_table

@@ -125,6 +125,7 @@ class TestItLetsGo:
         for _ in range(2):
             autopilot.advance("spec_reviewer", "needs_removal")
             autopilot.advance("coder", files_changed=[])
+            autopilot.advance("tester", "passed")
         autopilot.advance("spec_reviewer", "needs_removal")
         assert_approved(autopilot.stop(), r"task 1 of 1 \(1: greet\) needs a decision \(council\): .*resume")
 
@@ -137,8 +138,17 @@ class TestItLetsGo:
     def test_at_the_end(self, autopilot: Autopilot) -> None:
         autopilot.begin("greet")
         autopilot.do("update", "1", "status", "done")
-        assert_approved(autopilot.stop(), "every task is done; what follows is phase_3")
-        autopilot.change(loop={**autopilot.state["loop"], "warnings": ["task 1: x"]})
+        assert_blocked(autopilot.stop(), "every task is done. What is left is phase_3, at final_test")
+        autopilot.finish()
+        told = r"every task is done, with \d warnings?; phase_3 is done, too"
+        assert_approved(autopilot.stop(), f"{told}, .*\\n  warning: task 1: declared done by hand")
+        autopilot.change(loop={**autopilot.state["loop"], "warnings": []})
+        assert_approved(autopilot.stop(), "every task is done; phase_3 is done, too")
+
+    def test_at_the_end_without_a_test_command(self, autopilot: Autopilot) -> None:
+        autopilot.do("init", "FTR-1", SPEC)
+        autopilot.do("plan", '[{"id": 1, "name": "greet"}]')
+        autopilot.do("update", "1", "status", "done")
         assert_approved(autopilot.stop(), "every task is done, with 1 warning; what follows is phase_3")
 
     @pytest.mark.parametrize("content", ["", "{", "[]", '{"plan_exists": "yes"}', '{"plan_exists": true, "tasks": 1}'])
@@ -159,6 +169,7 @@ def test_it_comes_before_plans_and_leaves_the_rest_to_them(autopilot: Autopilot,
     autopilot.begin("greet")
     assert_blocked(autopilot.stop(), "Autopilot")
     autopilot.do("update", "1", "status", "done")
+    autopilot.finish()
     result = autopilot.stop()
     assert_approved(result, "phase_3")
     assert_approved(result, "has no state.json")
@@ -189,7 +200,8 @@ def test_alone(autopilot: Autopilot, events: Events) -> None:
     assert "decision" not in stop(active, TASKIE_LOOP_GUARD="strict")
     assert stop(active)["decision"] == "block"
     autopilot.path.unlink()
-    assert stop(json.dumps(events.stop())) == {"suppressOutput": True}
+    assert "autopilot-state.json was removed" in str(stop(json.dumps(events.stop()))["systemMessage"])
+    assert stop(json.dumps(events.stop())) == {"suppressOutput": True}, "it is told once"
 
 
 def test_alone_in_a_directory_that_is_gone(autopilot: Autopilot, events: Events, tmp_path: Path) -> None:

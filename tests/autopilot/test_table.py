@@ -64,9 +64,10 @@ ROWS = [
     (TO_BLUEPRINT, "pre_check_blueprint fail", "coder", "pre_check_blueprint"),
     ([*TO_BLUEPRINT, "pre_check_blueprint fail"], "coder", "pre_check_blueprint", None),
     (TO_SPEC, "spec_reviewer approved", "code_quality", None),
-    (TO_SPEC, "spec_reviewer needs_implementation", "coder", "spec_reviewer"),
-    (TO_SPEC, "spec_reviewer needs_removal", "coder", "spec_reviewer"),
-    ([*TO_SPEC, "spec_reviewer needs_removal"], "coder", "spec_reviewer", None),
+    (TO_SPEC, "spec_reviewer needs_implementation", "coder", "tester"),
+    (TO_SPEC, "spec_reviewer needs_removal", "coder", "tester"),
+    ([*TO_SPEC, "spec_reviewer needs_removal"], "coder", "tester", None),
+    ([*TO_SPEC, "spec_reviewer needs_removal", "coder"], "tester passed", "spec_reviewer", None),
     (TO_QUALITY, "code_quality approved", "commit", None),
     (TO_QUALITY, "code_quality needs_refactor", "coder", "tester"),
     ([*TO_QUALITY, "code_quality needs_refactor"], "coder", "tester", None),
@@ -76,6 +77,7 @@ ROWS = [
     (TO_COMMIT, "commit fail", "commit", None),
     ([*TO_COMMIT, "commit fail"], "commit ok", "verify_smoke", None),
     ([*TO_COMMIT, "commit fail"], "commit fail", "stop", None),
+    (TO_COMMIT, "commit rework", "coder", "tester"),
     (TO_SMOKE, "verify_smoke pass", "verify_func", None),
     (TO_SMOKE, "verify_smoke skip", NEXT_TASK, "coder"),
     (TO_SMOKE, "verify_smoke fail", "verify_smoke", None),
@@ -110,8 +112,30 @@ LOOPS = {
         "escalate",
         "human",
     ),
-    "spec_review_loop": (TO_SPEC, ["coder"], "spec_reviewer needs_implementation", "coder", "escalate", "council"),
-    "spec_review_loop of removals": (TO_SPEC, ["coder"], "spec_reviewer needs_removal", "coder", "escalate", "council"),
+    "spec_review_loop": (
+        TO_SPEC,
+        ["coder", "tester passed"],
+        "spec_reviewer needs_implementation",
+        "coder",
+        "escalate",
+        "council",
+    ),
+    "spec_review_loop of removals": (
+        TO_SPEC,
+        ["coder", "tester passed"],
+        "spec_reviewer needs_removal",
+        "coder",
+        "escalate",
+        "council",
+    ),
+    "pre_check_loop of the commit": (
+        TO_COMMIT,
+        ["coder", *TO_COMMIT[1:]],
+        "commit rework",
+        "coder",
+        "escalate",
+        "human",
+    ),
     "refactor_loop": (
         TO_QUALITY,
         ["coder", "tester passed"],
@@ -160,7 +184,8 @@ def test_both_pre_checks_share_their_counter() -> None:
 
 
 def test_both_verdicts_of_the_spec_reviewer_share_their_counter() -> None:
-    path = [*TO_SPEC, "spec_reviewer needs_removal", "coder", "spec_reviewer needs_implementation", "coder"]
+    fix = ["coder", "tester passed"]
+    path = [*TO_SPEC, "spec_reviewer needs_removal", *fix, "spec_reviewer needs_implementation", *fix]
     assert follow([*path, "spec_reviewer needs_removal"]).next == "escalate"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any, Callable
 
@@ -11,7 +13,7 @@ import pytest
 
 from client.conftest import tells
 from pytest_taskie import Project
-from pytest_taskie.client import tool
+from pytest_taskie.client import repeat, tool
 from taskie.project import plugin_root
 
 pytestmark = pytest.mark.client
@@ -154,10 +156,14 @@ def test_a_task_from_the_first_line_to_its_one_commit(claude_client: Client, spe
         advance("code_quality", "approved"),
         call("commit -m 'feat(money): add sums of money'"),
         call("verify"),
+        "All done.",  # too early again: phase_3 is left
+        call("finish"),  # the spec's log and the user's own file are not committed
+        call("finish"),  # and stay so, which the user is told
         "All done.",
     )
     run = client.prompt(f"Work through {SPEC}.")
-    assert [stop.decision for stop in run.stops] == ["block", None]
+    assert [stop.decision for stop in run.stops] == ["block", "block", None]
+    assert "What is left is phase_3, at final_test" in run.feedback[1]
     assert "The next step is tester" in run.feedback[0]
     assert tells(run, "every task is done")
 
@@ -204,6 +210,8 @@ def test_a_task_from_the_first_line_to_its_one_commit(claude_client: Client, spe
         "verify_smoke pass",
         "verify_func pass",
         "every task is done",
+        "final_test passed",
+        "summary told",
     ]
 
 
@@ -242,3 +250,134 @@ def test_without_a_state_the_shell_answers(claude_client: Client, specified: Pro
     # Clients before 2.1 do not say what a hook printed.
     assert [hook["stdout"] for hook in run.hooks("PreToolUse")] == ([""] if version >= (2, 1) else [])
     assert (specified.path / "src" / "new.py").exists()
+
+
+def dispatch(agent: str, prompt: str) -> object:
+    return tool("Task", description="review", subagent_type=agent, prompt=prompt, run_in_background=False)
+
+
+def reply(status: str, *findings: str) -> str:
+    return f"I have looked.\n\n```json\n{json.dumps({'status': status, 'findings': findings})}\n```"
+
+
+@pytest.fixture
+def named_agents(version: tuple[int, ...]) -> None:
+    if version < (2, 1):
+        pytest.skip("this client does not say at a subagent's stop which agent it is")
+
+
+@pytest.mark.usefixtures("named_agents")
+def test_a_task_whose_reviews_are_recorded(claude_client: Client, specified: Project) -> None:
+    """Both reviewers are agents of the plugin; one is asked again for an answer in prose, one finds something."""
+    client = claude_client(plugin=ROOT, timeout=120, env={"PYTHONDONTWRITEBYTECODE": "1"})
+    source = specified.path / "src" / "money.py"
+    client.agent(
+        call(f"init FTR-1 {SPEC}"),
+        plan("add money"),
+        tool("Write", file_path=str(source), content=RIGHT),
+        advance("coder", files_changed=["src/money.py"]),
+        call("test -- python3 -c pass"),
+        advance("tester", "passed"),
+        advance("pre_check_code", "pass"),
+        advance("pre_check_blueprint", "skip"),
+        dispatch("taskie:spec-reviewer", "SPEC REVIEW of src/money.py"),
+        advance("spec_reviewer", "approved"),
+        dispatch("taskie:code-quality", "FIRST LOOK at src/money.py"),
+        advance("code_quality", "approved"),  # which is not what it said: refused
+        advance("code_quality", "needs_refactor"),
+        tool("Bash", command=f"printf '\\n' >> {shlex.quote(str(source))}"),
+        advance("coder", files_changed=["src/money.py"]),
+        call("test -- python3 -c pass"),
+        advance("tester", "passed"),
+        dispatch("taskie:code-quality", "SECOND LOOK at src/money.py"),
+        advance("code_quality", "approved"),
+        call("commit -m 'feat(money): add'"),
+        call("verify"),
+        call("finish"),
+        "All done.",
+        repeat("All done."),
+        when="Work through",
+    )
+    client.agent("It is all there.", reply("approved"), when="SPEC REVIEW")
+    client.agent(reply("needs_refactor", "src/money.py:1: no test"), when="FIRST LOOK")
+    client.agent(reply("approved"), when="SECOND LOOK")
+    run = client.prompt(f"Work through {SPEC}.")
+    after = state(specified)
+    answers = [line.partition(": ")[2] for line in after["log"] if " answered " in line]
+    ids = {path.stem for path in specified.path.parent.rglob("subagents/agent-*.jsonl")}
+    assert len(ids) == 3
+    assert {f"agent-{line.rpartition('(agent ')[2].rstrip(')')}" for line in answers} == ids
+    assert [line.partition(" (agent ")[0] for line in answers] == [
+        "taskie:spec-reviewer answered approved",
+        "taskie:code-quality answered needs_refactor, findings: 1",
+        "taskie:code-quality answered approved",
+    ]
+    assert after["step"] == "phase_3"
+    assert not [each for each in after["loop"]["warnings"] if "by hand" in each]
+    reviewing = [request for request in run.requests if "SPEC REVIEW" in request.prompt]
+    assert len(reviewing) == 2, "the answer in prose, and the one that was asked for"
+    assert "Your answer cannot be recorded" in json.dumps(reviewing[1].messages)
+    assert sorted(reviewing[0].tools) == ["Glob", "Grep", "Read"]
+    told = json.dumps(run.requests[-1].messages)
+    assert "taskie:code-quality answered needs_refactor, not approved" in told
+
+
+@pytest.mark.usefixtures("named_agents")
+def test_another_agents_answer_is_no_review(claude_client: Client, specified: Project) -> None:
+    client = claude_client(plugin=ROOT)
+    client.agent(
+        call(f"init FTR-1 {SPEC}"),
+        plan("a"),
+        dispatch("taskie:spec-reviewer", "TOO EARLY"),
+        dispatch("general-purpose", "NOT ASKED"),
+        repeat("Later."),
+        when="go",
+    )
+    client.agent(reply("approved"), when="TOO EARLY")
+    client.agent(reply("approved"), when="NOT ASKED")
+    client.prompt("go")
+    after = state(specified)
+    assert after["loop"]["review"] is None
+    assert sum("not recorded" in line for line in after["log"]) == 1
+
+
+def test_the_word_of_a_halted_run_never_reaches_the_model(claude_client: Client, specified: Project) -> None:
+    client = claude_client(plugin=ROOT)
+    steps = [
+        advance("coder", files_changed=["src/old.py"]),
+        call("test -- python3 -c pass"),
+        advance("tester", "passed"),
+        advance("pre_check_code", "pass"),
+        advance("pre_check_blueprint", "skip"),
+        advance("spec_reviewer", "approved"),
+        advance("code_quality", "needs_discussion"),
+    ]
+    change = tool("Bash", command="echo x = 2 > src/old.py")
+    halting = (call(f"init FTR-1 {SPEC}"), plan("a"), change, *steps, "Somebody must decide.")
+    client.agent(*halting, advance("resume"), "It needs the word.")
+    first = client.prompt("first")
+    assert state(specified)["step"] == "stop"
+    assert tells(first, "the word ")
+    second = client.prompt("second", resume=True)
+    assert state(specified)["step"] == "stop"
+    word = re.compile(r"[a-z]{8}-[a-z]{8}\b")
+    said = {found for run in (first, second) for message in run.system_messages for found in word.findall(message)}
+    asked = json.dumps([request.body for run in (first, second) for request in run.requests])
+    assert said or first.stops[0].stdout is None
+    assert not any(each in asked for each in said)
+
+
+@pytest.mark.parametrize("how", ["exit 1", "missing"])
+def test_where_the_guard_itself_fails_nothing_is_edited(
+    how: str, claude_client: Client, specified: Project, tmp_path: Path, version: tuple[int, ...]
+) -> None:
+    """A client that does not know the word lets the edit through, and the file is none that it rejects."""
+    plugin = tmp_path / "plugin"
+    for part in ("hooks", ".claude-plugin"):
+        shutil.copytree(ROOT / part, plugin / part)
+    script = plugin / "hooks" / "stop-hook.sh"
+    script.write_text("#!/bin/sh\nexit 1\n") if how == "exit 1" else script.unlink()
+    client = claude_client(plugin=plugin)
+    client.agent(tool("Write", file_path=str(specified.path / "src" / "new.py"), content="x = 1\n"), repeat("Done."))
+    client.prompt("go")
+    assert (specified.path / "src" / "new.py").exists() is (version < (2, 1, 325))

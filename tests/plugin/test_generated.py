@@ -94,7 +94,7 @@ def test_the_header_is_yaml_that_says_what_the_table_says(path: str) -> None:
     assert header.get("disable-model-invocation", False) is is_skill
 
 
-RUNS_PROGRAMS = {"test", "regression", "pre-check", "commit", "verify"}
+RUNS_PROGRAMS = {"test", "regression", "pre-check", "commit", "verify", "finish"}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])

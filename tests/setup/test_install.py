@@ -75,7 +75,15 @@ class TestWhat:
         text = (ROOT / "hooks" / "hooks.json").read_text()
         ours = text.replace(r"\"${CLAUDE_PLUGIN_ROOT}\"", shlex.quote(str(ROOT)))
         assert ours != text
-        assert json.loads(settings.read_text())["hooks"] == json.loads(ours)["hooks"]
+        hooks = json.loads(ours)["hooks"]
+        del hooks["SubagentStop"]  # it is about the plugin's own agents
+        assert hooks["PreToolUse"][0]["hooks"][0].pop("onFailure") == "block"
+        assert json.loads(settings.read_text())["hooks"] == hooks
+
+    def test_a_script_that_is_gone_does_not_lock_the_user_out(self, taskie: Taskie, settings: Path) -> None:
+        """Settings outlive the script; a plugin does not."""
+        taskie("install")
+        assert "onFailure" not in settings.read_text()
 
     def test_a_path_with_a_blank_and_a_quote_is_quoted(
         self, taskie: Taskie, settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,323 @@
+"""What counts as proof that the tests pass, and what does not: a claim, another command, another tree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autopilot.commits import MESSAGE, commit, head
+from autopilot.conftest import SPEC, SUITE, Autopilot
+from autopilot.runs import PYTEST
+
+FIXED = "which is `sh -c"
+PASSED = ("tester", "passed")
+
+
+@pytest.fixture
+def tested(loop: Autopilot) -> Autopilot:
+    """At the tester's step, with nothing run yet."""
+    loop.go_to("tester")
+    return loop
+
+
+class TestPassed:
+    def test_without_a_run(self, tested: Autopilot) -> None:
+        said = tested.refused(*PASSED)
+        assert "the plan's test command was not run since the coder reported" in said
+        assert "Not met: tester = pass" in said
+        assert FIXED in said
+
+    def test_after_a_run(self, tested: Autopilot) -> None:
+        assert tested.run("test").returncode == 0
+        assert tested.advance(*PASSED)["next"] == "pre_check_code"
+
+    def test_after_a_red_run(self, tested: Autopilot) -> None:
+        tested.red("src/test_app.py::test_it")
+        said = tested.refused(*PASSED)
+        assert "the last `taskie autopilot test` failed" in said
+        assert "Not met: tester = pass" in said
+
+    @pytest.mark.parametrize("other", [["true"], ["sh", "-c", "exit 0"]])
+    def test_after_another_command_that_is_green(self, tested: Autopilot, other: list[str]) -> None:
+        tested.red("src/test_app.py::test_it")
+        done = tested.run("test", "--", *other)
+        assert done.returncode == 0
+        assert "this proves nothing for `tester`" in done.stderr
+        assert "failed" in tested.refused(*PASSED)
+
+    def test_the_same_command_in_another_directory_is_another_one(self, tested: Autopilot) -> None:
+        done = tested.run("test", "--", "sh", "-c", SUITE[len("sh -c '") : -1], cwd=tested.root / "src")
+        assert "this proves nothing" in done.stderr
+        assert "was not run" in tested.refused(*PASSED)
+
+    def test_the_same_command_in_full_counts(self, tested: Autopilot) -> None:
+        assert "proves nothing" not in tested.run("test", "--", "sh", "-c", SUITE[len("sh -c '") : -1]).stderr
+        assert tested.advance(*PASSED)["next"] == "pre_check_code"
+
+    def test_after_an_edit_since_the_run(self, tested: Autopilot) -> None:
+        tested.do("test")
+        tested.write("src/app.py", "print('edited')\n")
+        assert "files have changed since the tests ran" in tested.refused(*PASSED)
+        tested.do("test")
+        assert tested.advance(*PASSED)["next"] == "pre_check_code"
+
+    def test_after_an_edit_that_was_taken_back(self, tested: Autopilot) -> None:
+        tested.do("test")
+        before = (tested.root / "src" / "app.py").read_text()
+        tested.write("src/app.py", "print('edited')\n")
+        tested.write("src/app.py", before)
+        event = json.dumps({"step": "tester", "result": "passed"})
+        assert tested.run("advance", event).returncode == 0, "evidence belongs to the content"
+
+    def test_after_an_edit_while_they_ran(self, tested: Autopilot) -> None:
+        tested.suite("echo 'x = 2' >> src/app.py")
+        tested.do("test")
+        assert "files changed while the tests ran (src/app.py)" in tested.refused(*PASSED)
+
+    def test_a_run_before_the_coder_reported(self, loop: Autopilot) -> None:
+        loop.do("test")
+        loop.go_to("tester")
+        assert "was not run since the coder reported" in loop.refused(*PASSED)
+
+    def test_what_engines_and_python_leave_is_no_edit(self, tested: Autopilot) -> None:
+        tested.do("test")
+        tested.write("src/__pycache__/app.cpython-311.pyc", "x")
+        tested.write(".taskie/plans/a/x", "x")
+        tested.write(".claude/claudex/log", "x")
+        tested.spec.write_text(tested.spec.read_text() + "\nMore.\n")
+        event = json.dumps({"step": "tester", "result": "passed"})
+        assert tested.run("advance", event).returncode == 0
+
+    def test_outside_a_repository_a_run_is_enough(self, autopilot: Autopilot, tmp_path: Path) -> None:
+        plain = tmp_path / "plain"
+        plain.mkdir()
+        autopilot.do("init", "FTR-1", SPEC, cwd=plain)
+        autopilot.do("plan", '[{"id": 1, "name": "a"}]', "--test-command", "true", cwd=plain)
+        autopilot.do("advance", '{"step": "coder", "files_changed": ["a.py"]}', cwd=plain)
+        passed = '{"step": "tester", "result": "passed"}'
+        assert autopilot.run("advance", passed, cwd=plain).returncode == 1
+        autopilot.do("test", cwd=plain)
+        assert autopilot.run("advance", passed, cwd=plain).returncode == 0
+
+
+class TestTheCommand:
+    def plan(self, autopilot: Autopilot, *options: str, plan: object = None) -> None:
+        autopilot.do("init", "FTR-1", SPEC)
+        autopilot.do("plan", json.dumps(plan or [{"id": 1, "name": "a"}]), *options)
+
+    @pytest.mark.parametrize("command", ["pytest -q", ["pytest", "-q"]])
+    def test_in_the_plan(self, autopilot: Autopilot, command: object) -> None:
+        self.plan(autopilot, plan={"tasks": [{"id": 1, "name": "a"}], "test_command": command})
+        assert autopilot.state["loop"]["test_command"] == {"argv": ["pytest", "-q"], "cwd": ""}
+        assert "Test command: pytest -q\n" in autopilot.do("status")
+
+    def test_as_an_option(self, autopilot: Autopilot) -> None:
+        self.plan(autopilot, "--test-command", "pytest -q -k 'a b'")
+        assert autopilot.state["loop"]["test_command"]["argv"] == ["pytest", "-q", "-k", "a b"]
+
+    @pytest.mark.parametrize("command", ["", "'", [], [1], {"a": 1}, [""], ["a\0b"], 5])
+    def test_that_is_none(self, autopilot: Autopilot, command: object) -> None:
+        autopilot.do("init", "FTR-1", SPEC)
+        plan = {"tasks": [{"id": 1, "name": "a"}], "test_command": command}
+        assert "test command" in autopilot.fails("plan", json.dumps(plan))
+
+    def test_two_of_them(self, autopilot: Autopilot) -> None:
+        autopilot.do("init", "FTR-1", SPEC)
+        plan = {"tasks": [{"id": 1, "name": "a"}], "test_command": "a"}
+        assert "two different test commands" in autopilot.fails("plan", json.dumps(plan), "--test-command", "b")
+
+    def test_is_the_first_that_is_run(self, autopilot: Autopilot) -> None:
+        self.plan(autopilot)
+        autopilot.advance("coder", files_changed=[])
+        assert "autopilot test -- CMD…\n" in (autopilot.stop().reason or "")
+        assert "no test command is fixed yet" in autopilot.refused(*PASSED)
+        autopilot.do("test", "--", "true")
+        autopilot.run("test", "--", "false")
+        assert autopilot.state["loop"]["test_command"]["argv"] == ["true"]
+        assert "the plan's test command is `true`" in "".join(autopilot.state["log"])
+        assert autopilot.state["loop"]["warnings"] == []
+
+    def test_is_not_fixed_before_there_is_a_plan(self, autopilot: Autopilot) -> None:
+        autopilot.do("init", "FTR-1", SPEC)
+        autopilot.do("test", "--", "true")
+        assert autopilot.state["loop"]["test_command"] is None
+
+    def test_that_is_replaced_is_told_to_the_end(self, tested: Autopilot) -> None:
+        tested.red("src/test_app.py::test_it")
+        done = tested.run("test", "--replace", "--", "true")
+        warning = f"the plan's test command was changed from `{SUITE}` to `true`"
+        assert warning in done.stderr
+        assert tested.state["loop"]["warnings"] == [warning]
+        assert warning in "".join(tested.state["log"])
+        assert tested.run("test", "--replace").returncode == 2
+        assert tested.advance(*PASSED)["next"] == "pre_check_code"
+        for number in (1, 2):
+            tested.do("update", str(number), "status", "done")
+        tested.without_command()
+        assert warning in str((tested.stop().json or {})["systemMessage"])
+
+    def test_that_a_new_plan_changes_is_told(self, tested: Autopilot) -> None:
+        done = tested.run("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", "true")
+        assert "test command was changed" in done.stderr
+        assert "test command was changed" in tested.state["loop"]["warnings"][-1]
+
+    def test_is_run_where_it_was_fixed(self, autopilot: Autopilot) -> None:
+        self.plan(autopilot)
+        autopilot.do("test", "--", "sh", "-c", "test -e app.py", cwd=autopilot.root / "src")
+        assert autopilot.do("test").startswith("PASS")
+        assert autopilot.do("test", cwd=autopilot.root / "ai").startswith("PASS")
+
+    def test_without_any(self, autopilot: Autopilot) -> None:
+        self.plan(autopilot)
+        done = autopilot.run("test")
+        assert (done.returncode, "say what to run" in done.stderr) == (2, True)
+
+
+class TestBeforeACommit:
+    """Nothing is committed that the tests have not seen, whatever step the last change belongs to."""
+
+    def test_an_edit_during_the_reviews(self, ready: Autopilot) -> None:
+        before = head(ready)
+        ready.write("src/app.py", "print('edited')\n")
+        assert "files have changed since the tests ran" in ready.fails("commit", "-m", MESSAGE)
+        assert head(ready) == before
+        assert commit(ready)["next"] == "verify_smoke"
+
+    def test_a_fix_of_the_pre_check(self, loop: Autopilot) -> None:
+        loop.go_to("pre_check_code")
+        loop.advance("pre_check_code", "fail")
+        loop.advance("coder", files_changed=[])
+        for step, result in (("pre_check_code", "pass"), ("pre_check_blueprint", "skip")):
+            loop.advance(step, result)
+        for step in ("spec_reviewer", "code_quality"):
+            loop.advance(step, "approved")
+        assert "was not run since the coder reported" in loop.fails("commit", "-m", MESSAGE)
+        loop.red("src/test_app.py::test_it")
+        assert "the tests fail: src/test_app.py::test_it" in loop.fails("commit", "-m", MESSAGE)
+        loop.suite()
+        assert commit(loop)["next"] == "verify_smoke"
+
+    def test_what_was_out_of_scope_for_the_tester_stays_so(self, loop: Autopilot) -> None:
+        loop.go_to("tester")
+        loop.red("lib/x.py::test_b")
+        loop.advance("tester", "failed", failures=["lib/x.py::test_b"])
+        for step, result in (("pre_check_code", "pass"), ("pre_check_blueprint", "skip")):
+            loop.advance(step, result)
+        for step in ("spec_reviewer", "code_quality"):
+            loop.advance(step, "approved")
+        loop.red("lib/x.py::test_b", "src/test_app.py::test_it")
+        assert "the tests fail" in loop.fails("commit", "-m", MESSAGE)
+        loop.red("lib/x.py::test_b")
+        loop.do("commit", "-m", MESSAGE)
+
+    def test_a_way_back_to_the_coder(self, ready: Autopilot) -> None:
+        said = ready.advance("commit", "rework")
+        assert (said["next"], said["then"]) == ("coder", "tester")
+
+    def test_a_regression_test_that_has_just_passed_needs_no_other_run(self, loop: Autopilot) -> None:
+        loop.go_to("tester")
+        loop.advance("tester", "failed")
+        code = "def test_bug():\n    pass\n"
+        loop.advance("debugger", regression={"test_file": "tests/regression/test_bug.py", "test_code": code})
+        loop.advance("coder", files_changed=[])
+        loop.advance("tester", "passed")
+        loop.do("regression")
+        for step, result in (("pre_check_code", "pass"), ("pre_check_blueprint", "skip")):
+            loop.advance(step, result)
+        for step in ("spec_reviewer", "code_quality"):
+            loop.advance(step, "approved")
+        loop.do("commit", "-m", MESSAGE)
+        listed = loop.project.git("show", "--name-only", "--format=", "HEAD").split()
+        assert listed == ["src/app.py", "tests/regression/test_bug.py"]
+
+
+OLD = "def test_old():\n    assert False\n"
+NEW = "import sys\nsys.path.insert(0, 'src')\nimport money\n\n\ndef test_money():\n    assert money.cents(1.5) == 150\n"
+
+
+@pytest.fixture
+def broken(nothing: Autopilot) -> Autopilot:
+    """A project one of whose tests has failed for long; the task adds a module and its test."""
+    nothing.project.git("init", "-q", "-b", "main")
+    nothing.write("tests/test_old.py", OLD)
+    nothing.write("src/app.py", "x = 1\n")
+    nothing.write(".gitignore", "__pycache__\n.pytest_cache\n")
+    nothing.project.git("add", "-A")
+    nothing.project.git("commit", "-q", "-m", "Begin")
+    nothing.do("init", "FTR-1", SPEC)
+    nothing.do("plan", '[{"id": 1, "name": "money"}]', "--test-command", f"{PYTEST} -q tests")
+    nothing.write("src/money.py", "def cents(x):\n    return round(x * 100)\n")
+    nothing.write("tests/test_money.py", NEW)
+    nothing.advance("coder", files_changed=["src/money.py", "tests/test_money.py"])
+    return nothing
+
+
+class TestAtTheBase:
+    OLD_ID = "tests/test_old.py::test_old"
+
+    def test_what_failed_there_is_out_of_scope(self, broken: Autopilot) -> None:
+        done = broken.run("test")
+        base = broken.state["loop"]["base"][:12]
+        assert f"out of scope, since they fail at the task's base commit {base}, too: {self.OLD_ID}" in done.stderr
+        said = broken.advance("tester", "failed", failures=[self.OLD_ID])
+        assert said["next"] == "pre_check_code"
+        assert broken.task["tester"] == "fail_out_of_scope"
+        assert (
+            f"out-of-scope failure: {self.OLD_ID}, which fails at the task's base commit, too"
+            in broken.state["log"][-1]
+        )
+
+    def test_what_the_task_has_broken_is_not(self, broken: Autopilot) -> None:
+        broken.write("src/money.py", "def cents(x):\n    return x\n")
+        broken.run("test")
+        said = broken.advance("tester", "failed", failures=[self.OLD_ID])
+        assert said["next"] == "debugger"
+        assert said["because"][0] == "tests/test_money.py::test_money"
+        assert self.OLD_ID not in said["because"]
+
+    def test_nothing_of_it_is_left(self, broken: Autopilot, tmp_path: Path) -> None:
+        broken.run("test", env={"TMPDIR": str(tmp_path)})
+        assert broken.state["loop"]["at_base"]["failing"] == [self.OLD_ID]
+        assert [path.name for path in tmp_path.glob("taskie-*")] == []
+        assert broken.project.git("worktree", "list", "--porcelain").count("worktree ") == 1
+        assert not list((broken.root / ".git").glob("worktrees/*"))
+
+    def test_it_is_looked_at_once(self, broken: Autopilot) -> None:
+        broken.run("test")
+        first = broken.state["loop"]["at_base"]
+        broken.change(loop={**broken.state["loop"], "at_base": {**first, "failing": []}})
+        broken.run("test")
+        assert broken.state["loop"]["at_base"]["failing"] == [], "it was not run there again"
+
+    def test_only_if_something_in_scope_fails(self, loop: Autopilot) -> None:
+        loop.go_to("tester")
+        loop.red("lib/x.py::test_b")
+        assert loop.state["loop"]["at_base"] is None
+
+    def test_a_program_that_is_not_committed_is_the_working_trees(self, loop: Autopilot) -> None:
+        loop.write(".git/info/exclude", ".venv\n")
+        program = loop.write(".venv/bin/tests", "#!/bin/sh\necho 'FAILED src/test_app.py::test_it - x'\nexit 1\n")
+        program.chmod(0o755)
+        loop.do("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", ".venv/bin/tests")
+        loop.go_to("tester")
+        loop.run("test")
+        assert loop.state["loop"]["at_base"]["failing"] == ["src/test_app.py::test_it"]
+
+    def test_a_failure_inside_the_working_tree_is_not_the_bases(self, loop: Autopilot) -> None:
+        """An installed package may lead there, whatever the directory is."""
+        script = f"echo 'FAILED src/test_app.py::test_it - x'; echo '{loop.root}/src/app.py:1: error'; exit 1"
+        loop.do("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", f'sh -c "{script}"')
+        loop.go_to("tester")
+        done = loop.run("test")
+        assert "cannot be told: it used files of the working tree itself" in done.stderr
+        assert loop.state["loop"]["at_base"]["failing"] == []
+
+    def test_one_that_takes_too_long(self, loop: Autopilot, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("taskie.autopilot.at_base.SECONDS", 0.2)
+        script = "test -d .git || exec sleep 60; echo 'FAILED src/test_app.py::test_it - x'; exit 1"
+        loop.do("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", f'sh -c "{script}"')
+        loop.go_to("tester")
+        assert "cannot be told: it took more than 0.2 s" in loop.run("test").stderr
+        assert loop.project.git("worktree", "list", "--porcelain").count("worktree ") == 1
