@@ -11,7 +11,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from taskie.autopilot import REVIEWERS
-from taskie.autopilot.reviewing import ReviewAnswer, answer
+from taskie.autopilot.reviewing import SubagentAnswer, answer
 from taskie.autopilot.table import results
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ class TestAReviewer:
     def test_knows_every_status_and_its_example_can_be_recorded(self, step: str, agent: str) -> None:
         _, body = read(agent.removeprefix("taskie:"))
         assert re.findall(r"^- `(\w+)`: ", body.partition("Your answer is one of")[2], re.MULTILINE) == results(step)
-        assert isinstance(answer(body, step), ReviewAnswer)
+        assert isinstance(answer(body, step), SubagentAnswer)
 
 
 def test_nobody_else_can_edit_but_the_coder() -> None:
