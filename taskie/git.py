@@ -56,7 +56,7 @@ class Git:
     ) -> tuple[int, bytes, bytes]:
         """Its exit code and what it prints on either stream."""
         env = {**self._env, "GIT_LITERAL_PATHSPECS": "1"} if literal else self._env
-        question = Question(self, [self.program, *arguments], env, given or b"", self._deadline)
+        question = GitCall(self, [self.program, *arguments], env, given or b"", self._deadline)
         try:
             return question.answer()
         finally:
@@ -64,17 +64,17 @@ class Git:
 
     def at_once(self, *asked: Sequence[str]) -> list[tuple[int, bytes, bytes]]:
         """Several at the same time."""
-        questions: list[Question] = []
+        calls: list[GitCall] = []
         try:
             for arguments in asked:
-                questions.append(Question(self, [self.program, *arguments], self._env, b"", self._deadline))
-            return [question.answer() for question in questions]
+                calls.append(GitCall(self, [self.program, *arguments], self._env, b"", self._deadline))
+            return [call.answer() for call in calls]
         finally:
-            for question in questions:
-                question.end()
+            for call in calls:
+                call.end()
 
 
-class Question:
+class GitCall:
     """What git was asked, until it has answered. Its streams are files without a name: no pipe can fill up."""
 
     def __init__(self, git: Git, argv: list[str], env: Mapping[str, str], given: bytes, deadline: float) -> None:

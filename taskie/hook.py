@@ -192,17 +192,11 @@ def _say(
         if dialect is not render and (event is None or event.turn_id is None):  # Codex refuses other words
             line = dialect(decision)
             notes += [decision.message] if decision.message else []
-    for note in notes:
-        write(2, f"taskie: {shown(note, 2000)}\n")
+    for line_of_note in "\n".join(notes).splitlines():
+        write(2, f"taskie: {shown(line_of_note, 2000)}\n")
     if line:
         write(stdout, f"{line}\n")
     return 0
-
-
-def cache(env: Mapping[str, str]) -> str:
-    """Our folder for what may be lost. Without a home it would be one in the project, so then it cannot be made."""
-    folder = env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(folder if os.path.isabs(folder) else os.devnull, "taskie")
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -214,6 +208,7 @@ def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
     """Log an error that nobody foresaw; returns a sentence that says where."""
     import traceback
 
+    from taskie.project import cache
     from taskie.store import timestamp
 
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))

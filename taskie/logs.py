@@ -45,10 +45,21 @@ def last_lines(fd: int, size: int = TAIL) -> list[str]:
     return [_ESCAPE.sub("", line) for line in text.splitlines()]
 
 
+def lines_since(fd: int, start: int) -> list[str]:
+    """The lines from there on, without colours and fit to be shown; of a flood those at its end."""
+    size = os.fstat(fd).st_size
+    return [_plain(line) for line in last_lines(fd, min(size - start, 4 * TAIL))] if size > start else []
+
+
+def _plain(line: str) -> str:
+    plain = line if line.isprintable() else "".join(c if c.isprintable() or c == "\t" else " " for c in line)
+    return plain.rstrip()
+
+
 def tail(fd: int, lines: int = 20, width: int = 240) -> tuple[str, ...]:
     """The last lines that say something, fit to be shown."""
-    plain = ("".join(c if c.isprintable() or c == "\t" else " " for c in line) for line in last_lines(fd, 1 << 14))
-    return tuple([line.rstrip()[:width] for line in plain if line.strip()][-lines:])
+    plain = (_plain(line) for line in last_lines(fd, 1 << 14))
+    return tuple([line[:width] for line in plain if line][-lines:])
 
 
 def shorten(fd: int) -> None:

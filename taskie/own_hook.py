@@ -93,9 +93,11 @@ def _guarded(decision: Decision, event: Event, memory: str, most: int) -> Decisi
 
 def _memory(event: Event, env: Mapping[str, str]) -> str:
     """The file that remembers this hook's last block in this session."""
+    from taskie.project import cache
+
     key = zlib.crc32(f"{os.path.abspath(sys.argv[0])}\0{event.name}".encode("utf-8", "surrogateescape"))
     session = "".join(c for c in event.session_id or "" if c.isascii() and (c.isalnum() or c == "-"))[:80]
-    return os.path.join(hook.cache(env), "blocks", f"{session}.{key:08x}")
+    return os.path.join(cache(env), "blocks", f"{session}.{key:08x}")
 
 
 def _recall(memory: str) -> tuple[int, str | None]:

@@ -41,6 +41,12 @@ def here() -> str:
         raise CommandError(f"the current directory is gone ({error.strerror}): change into the repository") from None
 
 
+def cache(env: Mapping[str, str]) -> str:
+    """Our folder for what may be lost. Without a home it would be one in the project, so then it cannot be made."""
+    folder = env.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(folder if os.path.isabs(folder) else os.devnull, "taskie")
+
+
 def plugin_root() -> str:
     """The directory that holds `hooks/`, `actions/` and `ground-rules.md`: inside the wheel, or the checkout."""
     packed = os.path.join(_HERE, "_plugin")

@@ -36,9 +36,9 @@ class Snapshot(Value):
     """The repository at one moment. Paths are the repository's, `prefix` is the project's own directory in it.
 
     `tree` is the fingerprint of everything, and `key` of what is not as in `commit`: cheaper, and the same key means
-    the same tree. `files` has mode and content of every file, unless `tree` was known. `hidden` are files that git was
-    told to overlook. The project's own paths are `new`, its untracked files, and `dirty`, those that are not as in the
-    commit, as far as a record can hold them.
+    the same tree. `files` has mode and content of every file, unless `tree` was known; `contents` of those that may not
+    be as in the index. `hidden` are files that git was told to overlook. The project's own paths are `new`, its
+    untracked files, and `dirty`, those that are not as in the commit, as far as a record can hold them.
     """
 
     top: str
@@ -52,6 +52,7 @@ class Snapshot(Value):
     dirty: tuple[str, ...]
     records: tuple[bytes, ...]
     left_out: re.Pattern[str]
+    contents: Mapping[str, str] = {}
     key: str = ""
     tree: str = ""
     files: Mapping[str, str] = {}
@@ -104,7 +105,7 @@ class Repository(Git):
             tree = digest(
                 b"\0".join([rules, *(f"{files[path]} ".encode() + os.fsencode(path) for path in sorted(files))])
             )
-        return seen.replace(key=key, tree=tree, files=files)
+        return seen.replace(contents=contents, key=key, tree=tree, files=files)
 
     def _hashes(self, top: str, paths: Sequence[str]) -> dict[str, str]:
         """Mode and content of files that differ from the index, as git would store them: line endings must not

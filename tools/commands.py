@@ -109,6 +109,11 @@ ENGINES = (
         unasked=("claudex start",),
     ),
     Command(
+        "claudex-continue",
+        "Take over the Claudex loop of this project that another session has started",
+        unasked=("claudex continue", "claudex mark-done"),
+    ),
+    Command(
         "claudex-status",
         "Show where every Claudex loop of this project stands and what each round has found",
         unasked=("claudex status",),

@@ -35,10 +35,12 @@ _FENCES = 10  # of an answer that are tried, from its end: a finding may quote o
 
 
 class ReviewAnswer(Value):
-    """A reviewer's answer: its status, as the table knows it, and what was found."""
+    """A reviewer's answer: its status, as the table knows it, and what was found. `agent`: under which id the client
+    keeps its transcript."""
 
     status: str
     findings: tuple[str, ...] = ()
+    agent: str = "unknown"
 
 
 def on_subagent(event: Event, context: Context) -> Decision:
@@ -53,6 +55,8 @@ def on_subagent(event: Event, context: Context) -> Decision:
         if state is None or not state["plan_exists"]:
             return APPROVE
         found = answer(event.fields.get("last_assistant_message"), step)
+        if isinstance(found, ReviewAnswer):
+            found = found.replace(agent=shown(str(event.fields.get("agent_id")), 40))
         due = state["step"] == step
         if due and not isinstance(found, ReviewAnswer) and not event.stop_hook_active and not event.bare:
             return Decision(_request(step, found), f"Autopilot: {agent} is asked for its answer again: {found}")
@@ -79,7 +83,8 @@ def _record(state: State, step: str, found: ReviewAnswer | str, tree: str | None
     else:
         findings = list(found.findings)
         state["loop"]["review"] = {"step": step, "status": found.status, "findings": findings, "tree": tree}
-        said = f"{REVIEWERS[step]} answered {found.status}" + (f", findings: {len(findings)}" if findings else "")
+        counted = f", findings: {len(findings)}" if findings else ""
+        said = f"{REVIEWERS[step]} answered {found.status}{counted} (agent {found.agent})"
     loop.log(state, said)
     return said
 

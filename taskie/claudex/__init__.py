@@ -43,7 +43,7 @@ def on_event(event: Event, turn: Turn, context: Context) -> Decision:
 
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:
-    from taskie.claudex.commands import status
+    from taskie.claudex.standing import status
 
     return status(cwd, env)
 

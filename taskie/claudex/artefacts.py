@@ -5,18 +5,31 @@ from __future__ import annotations
 import os
 import stat
 
-from taskie.claudex import MARKER, STATE
-from taskie.claudex.state import is_review_id, now
+from taskie.claudex import MARKER, STATE, findings
+from taskie.claudex.state import PLAN, is_review_id, now
 from taskie.claudex.texts import Names
-from taskie.project import own_command, quoted
+from taskie.project import is_inside, own_command, quoted
 from taskie.protocol import shown
 from taskie.store import StoreError, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from taskie.claudex.findings import Findings
+    from taskie.claudex.state import Loop
 
 LOG = "log"
 PLAN_FILE = "PLAN.md"
 REVIEWS = "reviews"
-_LEFT = ("-runner.sh", "-prompt.txt", ".lock")
+_LEFT = ("-runner.sh", "-prompt.txt", ".lock", ".told")
 _ENOUGH = 1 << 16
+_DIGESTED = 1 << 22
+_MOST_EARLIER = 20
+IGNORE = ".gitignore"
+_IGNORED = b"""\
+# Written by Taskie: a loop belongs to this machine. Findings may be committed, the rest is of no use elsewhere.
+/*
+!/*/
+"""
 
 
 def directory_of(root: str) -> str:
@@ -30,19 +43,30 @@ def findings_file(directory: str, review_id: str, round_: int) -> str:
 def names(root: str, review_id: str, round_: int, cwd: str) -> Names:
     """Everything that a message or the runner calls by its path."""
     directory = directory_of(root)
-    command = f"{own_command()} claudex mark-done {review_id}"
-    if os.path.realpath(cwd) != root:
-        command += f" --root {quoted(root)}"
-    reviews = os.path.join(root, REVIEWS)
+    there = "" if os.path.realpath(cwd) == root else f" --root {quoted(root)}"
+    before = range(max(1, round_ - _MOST_EARLIER), round_)
+    earlier = [findings.read(root, findings_file(directory, review_id, each)) for each in before]
     return Names(
         root=root,
         runner=os.path.join(directory, f"{review_id}-runner.sh"),
         prompt=os.path.join(directory, f"{review_id}-prompt.txt"),
         findings=findings_file(directory, review_id, round_),
-        review=os.path.join(reviews, f"review-{review_id}.md"),
-        fixes=os.path.join(reviews, f"proposed-fixes-{review_id}.md"),
-        mark_done=command,
+        review=_review_file(root, review_id),
+        fixes=os.path.join(root, REVIEWS, f"proposed-fixes-{review_id}.md"),
+        mark_done=f"{own_command()} claudex mark-done {review_id}{there}",
+        from_draft=f"{own_command()} claudex continue --from-draft {review_id}{there}",
+        earlier=tuple(os.path.join(root, each.name) for each in earlier if each.there and not each.clean),
     )
+
+
+def reviewed(root: str, loop: Loop, round_: int | None = None) -> Findings:
+    """What the reviewer has written in a round, the current one unless another is asked for; or of the diff."""
+    file = findings_file(directory_of(root), loop.review_id, loop.round if round_ is None else round_)
+    return findings.read(root, file if loop.mode == PLAN else _review_file(root, loop.review_id))
+
+
+def _review_file(root: str, review_id: str) -> str:
+    return os.path.join(root, REVIEWS, f"review-{review_id}.md")
 
 
 def write_log(root: str, text: str) -> None:
@@ -80,6 +104,58 @@ def is_written(path: str) -> bool:
         os.close(fd)
 
 
+def plan_digest(root: str) -> str | None:
+    """What PLAN.md is like, to be recognised again; None if it is not written."""
+    path = os.path.join(root, PLAN_FILE)
+    if not is_written(path):
+        return None
+    import hashlib
+
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, "rb") as file:
+            size = os.fstat(fd).st_size
+            return f"{size}-{hashlib.sha256(file.read(_DIGESTED)).hexdigest()}"
+    except OSError:
+        return None
+
+
+def is_news(directory: str, review_id: str, session_id: str | None) -> bool:
+    """Whether a session hears for the first time of a loop that it does not follow; from now on it does not."""
+    if not session_id:
+        return False
+    path = os.path.join(directory, f"{review_id}.told")
+    line = f"{session_id!r}\n".encode("utf-8", "backslashreplace")
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        fd = os.open(path, flags, 0o666)
+    except OSError:
+        return True
+    try:
+        if line in os.pread(fd, _ENOUGH, 0):
+            return False
+        os.write(fd, line)
+    except OSError:
+        pass
+    finally:
+        os.close(fd)
+    return True
+
+
+def keep_out_of_commits(directory: str) -> None:
+    """`git add -A` would make the state one that git tracks, which is nobody's loop."""
+    path = os.path.join(directory, IGNORE)
+    if not os.path.lexists(path):
+        replace(path, _IGNORED)
+
+
+def make_own_directory(path: str) -> None:
+    """One for a reviewer's files, never through a link to somewhere else."""
+    if os.path.isdir(path) and not is_inside(os.path.dirname(path), path):
+        raise StoreError(f"{path} leads out of the project")
+    make_directory(path)
+
+
 def make_directory(path: str) -> None:
     try:
         os.makedirs(path, exist_ok=True)
@@ -102,12 +178,14 @@ def make_room(path: str) -> None:
         raise StoreError(f"{path} cannot be moved aside ({error.strerror})") from None
 
 
-def write_runner(path: str, content: bytes) -> None:
-    replace(path, content)
+def write_runner(names: Names, prompt: bytes, script: bytes) -> None:
+    """The script, and the prompt that it will send, for whoever wants to read it before it costs anything."""
+    replace(names.prompt, prompt)
+    replace(names.runner, script)
     try:
-        os.chmod(path, 0o755)
+        os.chmod(names.runner, 0o755)
     except OSError as error:
-        raise StoreError(f"{os.path.basename(path)} cannot be made executable ({error.strerror})") from None
+        raise StoreError(f"{os.path.basename(names.runner)} cannot be made executable ({error.strerror})") from None
 
 
 def clean_up(directory: str, review_id: str) -> bool:
@@ -138,7 +216,7 @@ def remove_everything(root: str) -> list[str]:
         ours = is_review_id(name[:22]) and name[22:] in ("", STATE, *_LEFT)
         # A write that was interrupted leaves its temporary file.
         half = name.startswith(".") and is_review_id(name[1:23])
-        if (ours or half or name.endswith(STATE)) and _remove(os.path.join(directory, name)):
+        if (ours or half or name == IGNORE or name.endswith(STATE)) and _remove(os.path.join(directory, name)):
             gone.append(os.path.join(MARKER, name))
     gone += _remove_reviews(os.path.join(root, REVIEWS))
     return gone
@@ -146,7 +224,7 @@ def remove_everything(root: str) -> list[str]:
 
 def _remove_reviews(directory: str) -> list[str]:
     try:
-        names = sorted(os.listdir(directory))
+        names = [] if os.path.islink(directory) else sorted(os.listdir(directory))
     except OSError:
         return []
     gone = []

@@ -1,27 +1,20 @@
-"""`taskie claudex …`: start a loop, end it, look at it. Not on the hook's path."""
+"""`taskie claudex …`: start a loop, take it over, end it. Not on the hook's path."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from typing import TYPE_CHECKING, Any
 
 from taskie import project
 from taskie.claudex import MARKER, artefacts, detect, state, steps
+from taskie.claudex.findings import objection
 from taskie.claudex.state import Loop
-from taskie.claudex.texts import NOTHING
-from taskie.engine import Status, Table
+from taskie.claudex.tracking import is_tracked
 from taskie.errors import USAGE_ERROR, CommandError
-from taskie.project import working_tree
-from taskie.protocol import shown
+from taskie.programs import find_program
+from taskie.project import typeable, working_tree
+from taskie.protocol import shown, write
 from taskie.store import Lock, StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-SEVERITIES = ("High", "Medium", "Low")
-_FINDINGS = re.compile(r"findings-round-([1-9][0-9]*)\.md")
 
 
 def _directories() -> list[str]:
@@ -31,7 +24,7 @@ def _directories() -> list[str]:
     return [each for each in project.places(cwd, os.environ) if tree is None or working_tree(each) == tree]
 
 
-def _root(given: str | None = None) -> str:
+def root_of(given: str | None = None) -> str:
     """The project's root: where a loop is, else the repository's root, else where the client was started, or here."""
     if given is not None:
         return os.path.realpath(given)
@@ -49,49 +42,130 @@ def _locked(directory: str) -> Lock:
     return lock
 
 
-def _active(root: str) -> Loop | None:
+def _active(root: str) -> list[Loop]:
+    """The loops of this project that are not over, the newest first."""
     loops = state.load_all(artefacts.directory_of(root))[0]
-    return next((loop for loop in loops if loop.active and steps.belongs(loop, root)), None)
+    return [loop for loop in loops if loop.active and steps.belongs(loop, root)]
 
 
-def start_plan(topic: list[str], topic_file: str | None, rounds: int) -> int:
+def _followed(root: str) -> Loop | None:
+    """The one of them that the hook follows: not one that git has brought."""
+    directory = artefacts.directory_of(root)
+    active = (loop for loop in _active(root) if not is_tracked(state.path_of(directory, loop.review_id), os.environ))
+    return next(active, None)
+
+
+def _session() -> str:
+    return state.session(os.environ.get("CLAUDE_CODE_SESSION_ID", ""))
+
+
+def start_plan(topic: list[str], topic_file: str | None, rounds: int, from_draft: bool) -> int:
     """Begin a plan's loop, unless a loop is active here."""
     text = read_topic(topic, topic_file)
     if not text.strip():
         raise CommandError("say what the plan is for: `taskie claudex start plan TOPIC`", USAGE_ERROR)
-    return _start(state.PLAN, text, rounds)
+    root = root_of()
+    old = artefacts.plan_digest(root)
+    if from_draft and old is None:
+        raise CommandError(f"there is no {artefacts.PLAN_FILE} in {root} that --from-draft could take", USAGE_ERROR)
+    review_id = _start(root, state.PLAN, text, rounds, None if from_draft else old)
+    print(f"Loop {review_id} has started in {root}.")
+    if from_draft:
+        print("PLAN.md is taken as it is. Stop now: Codex reviews it.")
+    elif old is not None:
+        print("PLAN.md is there already, from before this loop: is it the plan for this? Ask the user.")
+        print(f"If so: {typeable(steps.TAKE_IT)}. If not: write the new plan to PLAN.md, then stop: Codex reviews it.")
+    else:
+        print("Write the plan to PLAN.md there, then stop: Codex reviews it.")
+    return _look_for_codex()
 
 
 def start_review(topic: list[str]) -> int:
     """Begin a review of the diff, unless a loop is active here."""
-    return _start(state.REVIEW, " ".join(topic), 1)
+    root = root_of()
+    review_id = _start(root, state.REVIEW, " ".join(topic), 1)
+    print(f"Loop {review_id} has started in {root}.")
+    print("Stop now: the review of the current diff begins.")
+    return _look_for_codex()
 
 
-def _start(mode: str, topic: str, rounds: int) -> int:
-    root = _root()
+def _look_for_codex() -> int:
+    """The loop waits for a reviewer that is not there yet, so it is only said."""
+    if find_program("codex", os.environ.get("PATH", "")) is None:
+        sys.stdout.flush()
+        warning = "codex is not installed, or not on PATH, so no review can be run yet. "
+        write(2, f"taskie: {warning}Install it (npm install -g @openai/codex) and log in (codex login).\n")
+    return 0
+
+
+def _start(root: str, mode: str, topic: str, rounds: int, old_plan: str | None = None) -> str:
     directory = artefacts.directory_of(root)
     try:
         artefacts.make_directory(directory)
         with _locked(directory):
-            active = _active(root)
+            active = _followed(root)
             if active is not None:
                 raise CommandError(
                     f"a loop is already active in {root}: {active.review_id} ({active.mode}, {active.phase}). "
-                    "Finish it, or end it with `taskie claudex cancel`."
+                    "Finish it (`taskie claudex continue` takes it over from another session), "
+                    "or end it with `taskie claudex cancel`."
                 )
+            artefacts.keep_out_of_commits(directory)
             for loop in (loop for loop in state.load_all(directory)[0] if not loop.active):
                 artefacts.clean_up(directory, loop.review_id)
-            session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
-            review_id = state.create(directory, mode, topic, rounds, root, session)
+            review_id = state.create(directory, mode, topic, rounds, root, _session(), old_plan)
     except StoreError as error:
         raise CommandError(f"the loop cannot be started: {error}") from None
     artefacts.write_log(root, f"START: {mode} loop {review_id}, {rounds} rounds")
-    print(f"Loop {review_id} has started in {root}.")
-    if mode == state.PLAN:
-        print("Write the plan to PLAN.md there, then stop: Codex reviews it.")
+    return review_id
+
+
+def continue_loop(review_id: str | None, root: str | None, from_draft: bool) -> int:
+    """Make the active loop this session's, and say where it stands."""
+    _refuse_a_reviewer("takes a loop over")
+    root = root_of(root)
+    directory = artefacts.directory_of(root)
+    try:
+        while True:
+            loop = _followed(root) if review_id is None else _named(root, review_id)
+            if loop is None or not loop.active:
+                raise CommandError(
+                    "no loop is active here" if loop is None else f"loop {loop.review_id} is {shown(loop.phase)}"
+                )
+            changes = {"session_id": _session(), **({state.OLD_PLAN: ""} if from_draft else {})}
+            if state.swap(directory, loop.review_id, loop.fields, changes):
+                break
+    except StoreError as error:
+        raise CommandError(f"{error}. Nothing was changed.") from None
+    artefacts.write_log(root, f"CONTINUE: loop {loop.review_id} in {loop.phase}, round {loop.round}")
+    rounds = f", round {loop.round} of {loop.max_rounds}" if loop.phase == state.REVIEWING else ""
+    print(f"Loop {loop.review_id} is this session's now: {loop.mode}, {loop.phase}{rounds}.")
+    if loop.topic:
+        print(f"It is about: {shown(loop.topic, 400)}")
+    written = artefacts.is_written(os.path.join(root, artefacts.PLAN_FILE))
+    if loop.phase == state.DRAFTING and not written:
+        print(f"Write the plan to PLAN.md in {root}, then stop: Codex reviews it.")
     else:
-        print("Stop now: the review of the current diff begins.")
+        print("Stop now: the Stop hook says what comes next.")
     return 0
+
+
+def _named(root: str, review_id: str) -> Loop:
+    """The loop with this id, if it is one of this project."""
+    if not state.is_review_id(review_id):
+        raise CommandError(f"{shown(review_id)!r} is not a review id (YYYYMMDD-HHMMSS-xxxxxx)", USAGE_ERROR)
+    loop = state.load(artefacts.directory_of(root), review_id)
+    if loop is None:
+        raise CommandError(f"there is no loop {review_id} in {root}", USAGE_ERROR)
+    if not steps.belongs(loop, root):
+        where = shown(loop.repo_root) or "(nowhere)"
+        raise CommandError(f"loop {review_id} belongs to {where}, this is {root}. Nothing was changed.", USAGE_ERROR)
+    return loop
+
+
+def _refuse_a_reviewer(deed: str) -> None:
+    if os.environ.get("TASKIE_HOOK_SKIP"):
+        raise CommandError(f"a reviewer never {deed}: the agent that runs it does")
 
 
 def read_topic(words: list[str], file: str | None) -> str:
@@ -113,42 +187,42 @@ def read_topic(words: list[str], file: str | None) -> str:
 
 
 def mark_done(review_id: str, root: str | None) -> int:
-    """The reviewer found nothing material: end the loop, in one write."""
-    if os.environ.get("TASKIE_HOOK_SKIP"):
-        raise CommandError("a reviewer never ends its own loop: the agent that runs it does")
-    if not state.is_review_id(review_id):
-        raise CommandError(f"{shown(review_id)!r} is not a review id (YYYYMMDD-HHMMSS-xxxxxx)", USAGE_ERROR)
-    root = _root(root)
-    directory = artefacts.directory_of(root)
+    """The agent says that nothing material was found: end the loop in one write, and keep what speaks against it."""
+    _refuse_a_reviewer("ends its own loop")
+    root = root_of(root)
     try:
         while True:
-            loop = state.load(directory, review_id)
-            if loop is None:
-                raise CommandError(f"there is no loop {review_id} in {root}", USAGE_ERROR)
+            loop = _named(root, review_id)
             if not loop.active:
                 print(f"Loop {review_id} is already {shown(loop.phase) or 'inactive'}.")
                 return 0
-            changes = {"decision_signal": state.CLEAN, "phase": state.DONE}
-            if state.swap(directory, review_id, loop.fields, changes):
+            against = objection(artefacts.reviewed(root, loop), loop.round)
+            changes = {"decision_signal": state.CLEAN, "phase": state.DONE, **state.end(against, told=False)}
+            if state.swap(artefacts.directory_of(root), review_id, loop.fields, changes):
                 break
     except StoreError as error:
         raise CommandError(f"{error}. Nothing was changed.") from None
-    artefacts.write_log(root, f"DONE: loop {review_id}, {state.CLEAN} after round {loop.round}")
-    print(f"Loop {review_id} is done: {state.CLEAN} after round {loop.round}. You can stop now.")
+    doubt = f", but {against}" if against else ""
+    artefacts.write_log(root, f"DONE: loop {review_id}, {state.CLEAN} after round {loop.round}{doubt}")
+    print(f"Loop {review_id} is done: {state.CLEAN} after round {loop.round}{doubt}.")
+    print("The user is told so when you stop. You can stop now." if against else "You can stop now.")
     return 0
 
 
 def cancel() -> int:
     """End the active loop without a result; a finished one stays as it is."""
-    root = _root()
+    root = root_of()
     directory = artefacts.directory_of(root)
     try:
         while True:
-            loop = _active(root)
+            loop = next(iter(_active(root)), None)
             if loop is None:
                 print("No loop is active here.")
                 return 0
-            if state.swap(directory, loop.review_id, loop.fields, {"phase": state.CANCELLED}):
+            found = artefacts.reviewed(root, loop)
+            against = objection(found, loop.round) if found.there else ""
+            changes = {"phase": state.CANCELLED, **state.end(against, told=False)}
+            if state.swap(directory, loop.review_id, loop.fields, changes):
                 break
     except StoreError as error:
         raise CommandError(f"{error}. Nothing was changed.") from None
@@ -160,7 +234,7 @@ def cancel() -> int:
 
 def rollback() -> int:
     """Remove everything that loops have left here, but the log and PLAN.md."""
-    root = _root()
+    root = root_of()
     directory = artefacts.directory_of(root)
     if not os.path.isdir(directory):
         print("There is nothing to roll back here.")
@@ -175,73 +249,3 @@ def rollback() -> int:
         print(f"removed {shown(name)}")
     print(f"{'Nothing was left to remove' if not gone else 'Rolled back'}; the log and PLAN.md stay.")
     return 0
-
-
-def status(cwd: str, env: Mapping[str, str]) -> Status:
-    """Every loop here, the newest first, with what each round has found."""
-    root = _root()
-    directory = artefacts.directory_of(root)
-    loops, problems = state.load_all(directory)
-    rows = [_row(directory, loop, root) for loop in loops]
-    text: list[str | Table] = [Table([["LOOP", "MODE", "PHASE", "ROUND", "SIGNAL", "TOPIC"], *map(_cells, rows)])]
-    if not rows and not problems:
-        text = [f"No loops here ({root}). Start one with `taskie claudex start plan TOPIC`."]
-    counts = [_counts(row, findings) for row in rows for findings in row["findings"]]
-    if counts:
-        text += ["", Table([["LOOP", "FINDINGS OF", *(name.upper() for name in SEVERITIES), ""], *counts])]
-    text += [f"problem: {shown(problem)}" for problem in problems]
-    return Status({"root": root, "loops": rows, "problems": problems}, text)
-
-
-def _row(directory: str, loop: Loop, root: str) -> dict[str, Any]:
-    return {
-        "review_id": loop.review_id,
-        "mode": loop.mode,
-        "phase": loop.phase,
-        "active": loop.active and steps.belongs(loop, root),
-        "round": loop.round,
-        "max_rounds": loop.max_rounds,
-        "decision_signal": loop.signal,
-        "topic": loop.topic,
-        "repo_root": loop.repo_root,
-        "findings": _findings(os.path.join(directory, loop.review_id)),
-    }
-
-
-def _findings(directory: str) -> list[dict[str, Any]]:
-    try:
-        matches = [match for match in map(_FINDINGS.fullmatch, os.listdir(directory)) if match]
-    except OSError:
-        return []
-    rounds = []
-    for match in sorted(matches, key=lambda match: int(match[1])):
-        try:
-            with open(os.path.join(directory, match[0]), encoding="utf-8", errors="replace") as file:
-                text = file.read()
-        except OSError:
-            continue
-        rounds.append({"round": int(match[1]), "clean": text.strip() == NOTHING, **severities(text)})
-    return rounds
-
-
-def severities(text: str) -> dict[str, int]:
-    """How many bullets there are under each heading; an indented one belongs to the one above."""
-    counts = dict.fromkeys((name.lower() for name in SEVERITIES), 0)
-    heading = ""
-    for line in text.split("\n"):
-        if line.startswith("#"):
-            heading = line.lstrip("#").strip().rstrip(":").lower()
-        elif re.match(r"[-*+] +\S", line) and heading in counts:
-            counts[heading] += 1
-    return counts
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    name = row["review_id"] + (" *" if row["active"] else "")
-    fields = [row["mode"], row["phase"], f"{row['round']}/{row['max_rounds']}", row["decision_signal"], row["topic"]]
-    return [name, *(shown(str(field), 40) or "-" for field in fields)]
-
-
-def _counts(row: dict[str, Any], findings: dict[str, Any]) -> list[str]:
-    numbers = [str(findings[name.lower()]) for name in SEVERITIES]
-    return [row["review_id"], f"round {findings['round']}", *numbers, "clean" if findings["clean"] else ""]

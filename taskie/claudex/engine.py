@@ -10,18 +10,24 @@ import json
 import os
 import time
 
-from taskie.claudex import artefacts, runner, state, steps, texts
-from taskie.project import working_tree
-from taskie.protocol import APPROVE, Decision, shown, speakable
+from taskie.claudex import MARKER, STATE, artefacts, runner, state, steps, summary, texts
+from taskie.claudex.findings import objection
+from taskie.project import typeable, working_tree
+from taskie.protocol import APPROVE, Decision, merge, shown, speakable
 from taskie.store import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from taskie.claudex.findings import Findings
     from taskie.claudex.state import Loop
-    from taskie.claudex.steps import RoundStep
+    from taskie.claudex.steps import Choice, RoundStep
     from taskie.guard import Turn
     from taskie.project import Context
     from taskie.protocol import Event
+
+_MOST_ASKED = 8  # states about which git is asked at one stop; nobody has that many of their own
 
 
 def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
@@ -35,43 +41,90 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     if removed:
         return _approve(root, f"removed {', '.join(removed)}: its name is not a review id")
     loops, problems = state.load_all(directory)
+    refused = _tracked(loops, context)
+    loops = [loop for loop in loops if loop not in refused]
+    told = _tell_of_ends(steps.untold(loops, root, event.session_id), event, root)
     choice = steps.choose(loops, root, event.session_id)
-    if choice.loop is None:
-        return _approve(root, "; ".join(problems) or choice.why)
-    loop = choice.loop
-    if loop.active and event.began < loop.written <= time.time_ns() and event.began:
+    if choice.loop is None or (refused and not choice.loop.active):
+        return merge(told, _without_a_loop(choice, refused, problems, event, root))
+    return merge(told, _go_on(choice.loop, event, turn, context))
+
+
+def _tracked(loops: Sequence[Loop], context: Context) -> list[Loop]:
+    """Those of this project whose states git tracks: nobody has started them here, so nobody follows them."""
+    asked = [loop for loop in loops if (loop.active or loop.untold) and steps.belongs(loop, context.root)]
+    if not asked:
+        return []
+    from taskie.claudex.tracking import is_tracked
+
+    directory = artefacts.directory_of(context.root)
+    found = [loop for loop in asked[:_MOST_ASKED] if is_tracked(state.path_of(directory, loop.review_id), context.env)]
+    return found + asked[_MOST_ASKED:]
+
+
+def _without_a_loop(
+    choice: Choice, refused: Sequence[Loop], problems: Sequence[str], event: Event, root: str
+) -> Decision:
+    """The stop is allowed; a session hears once of a loop that is not its own."""
+    why = "; ".join(problems) or choice.why
+    other = choice.taken
+    if other is not None:
+        why = f"{choice.why}; `/taskie:claudex-continue` takes it over"
+    elif refused:
+        other = refused[0]
+        file = os.path.join(MARKER, other.review_id + STATE)
+        why = f"git tracks {file}, so nobody follows this loop; `git rm --cached {file}` makes it one of this project"
+    news = other is not None and artefacts.is_news(artefacts.directory_of(root), other.review_id, event.session_id)
+    return _approve(root, why, notify=news)
+
+
+def _go_on(loop: Loop, event: Event, turn: Turn, context: Context) -> Decision:
+    root = context.root
+    if (loop.active or loop.untold) and _just_changed(loop, event):
         return _approve(root, f"loop {loop.review_id} has changed since this stop began")
+    found = artefacts.reviewed(root, loop)
+    old = loop.fields.get(state.OLD_PLAN)
     step = steps.next_step(
         loop,
         turn,
         bare=event.bare,
         plan=artefacts.is_written(os.path.join(root, artefacts.PLAN_FILE)),
-        findings=artefacts.is_written(artefacts.findings_file(directory, loop.review_id, loop.round)),
+        findings=found.there,
+        clean=found.clean,
+        stale=bool(old) and loop.phase == state.DRAFTING and artefacts.plan_digest(root) == old,
     )
     try:
-        return _take(step, loop, context)
+        return _take(step, loop, found, context)
     except StoreError as error:
         return _approve(root, f"{error}; loop {loop.review_id} stays as it was", notify=True)
 
 
-def _take(step: RoundStep, loop: Loop, context: Context) -> Decision:
+def _just_changed(loop: Loop, event: Event) -> bool:
+    """Whether another stop, fired at the same time as this one, has been there first."""
+    return bool(event.began) and event.began < loop.written <= time.time_ns()
+
+
+def _take(step: RoundStep, loop: Loop, found: Findings, context: Context) -> Decision:
     root, directory = context.root, artefacts.directory_of(context.root)
     if step.action == steps.APPROVE:
         return _over(root, loop) if loop.phase == state.DONE else _approve(root, step.why, notify=step.notify)
-    names = artefacts.names(root, loop.review_id, step.round, context.cwd)
-    if step.action == steps.DRAFT:
-        return _block(root, texts.draft(loop, names))
     if step.action == steps.FINISH:
-        if not state.swap(directory, loop.review_id, loop.fields, step.changes):
+        changes = {**step.changes, **state.end(objection(found, loop.round), told=True)}
+        if not state.swap(directory, loop.review_id, loop.fields, changes):
             return _faster(root, loop)
         artefacts.clean_up(directory, loop.review_id)
-        return _approve(root, step.why, notify=True)
+        ended = state.interpret(loop.review_id, {**loop.fields, **changes})
+        return _approve(root, summary.head(ended, found), message=_summary(root, ended)).replace(progress=found.there)
+    names = artefacts.names(root, loop.review_id, step.round, context.cwd)
+    if step.action in (steps.DRAFT, steps.ASK):
+        return _block(root, (texts.draft if step.action == steps.DRAFT else texts.old_draft)(loop, names))
 
     def prepare() -> None:
-        artefacts.make_directory(os.path.dirname(names.findings if loop.mode == state.PLAN else names.review))
+        artefacts.make_own_directory(os.path.dirname(names.findings if loop.mode == state.PLAN else names.review))
         if step.action == steps.ANNOUNCE and loop.mode == state.PLAN:
             artefacts.make_room(names.findings)
-        artefacts.write_runner(names.runner, runner.script(loop, step.round, names, context.config.claudex_sandbox))
+        asked = runner.encoded(runner.asked(loop, step.round, names))
+        artefacts.write_runner(names, asked, runner.script(loop, step.round, names, context.config.claudex_sandbox))
 
     if not state.swap(directory, loop.review_id, loop.fields, step.changes, prepare):
         return _faster(root, loop)
@@ -84,24 +137,50 @@ def _take(step: RoundStep, loop: Loop, context: Context) -> Decision:
 
 
 def _over(root: str, loop: Loop) -> Decision:
-    """A finished loop: what it no longer needs is removed, and the first stop after its end says how it ended."""
+    """A finished loop: what it no longer needs is removed. One that an older version has ended is told of here."""
+    cleaned = artefacts.clean_up(artefacts.directory_of(root), loop.review_id)
+    untold = cleaned and state.TOLD not in loop.fields
+    return _approve(root, f"loop {loop.review_id} is done", message=_summary(root, loop) if untold else None)
+
+
+def _tell_of_ends(loops: Sequence[Loop], event: Event, root: str) -> Decision:
+    """The person hears once how each of these has ended, whatever this stop is about.
+
+    An end that the agent has brought about is progress; the hook itself has ended the review of a diff.
+    """
     directory = artefacts.directory_of(root)
-    if not artefacts.clean_up(directory, loop.review_id):
-        return _approve(root, f"loop {loop.review_id} is done")
-    if loop.mode == state.PLAN:
-        return _approve(root, f"{loop.signal} after round {loop.round}: loop {loop.review_id} is done", notify=True)
-    written = artefacts.is_written(artefacts.names(root, loop.review_id, 1, root).review)
-    how = f"the review is in {artefacts.REVIEWS}" if written else "the review was not run"
-    return _approve(root, f"{how}: loop {loop.review_id} is done", notify=True)
+    messages = []
+    progress = False
+    for loop in loops:
+        try:
+            if _just_changed(loop, event) or not state.swap(
+                directory, loop.review_id, loop.fields, {state.TOLD: "yes"}
+            ):
+                continue
+        except StoreError:
+            pass  # better told twice than never
+        found = artefacts.reviewed(root, loop)
+        artefacts.write_log(root, f"END: loop {loop.review_id}, {summary.head(loop, found)}")
+        messages.append(_summary(root, loop))
+        progress = progress or loop.mode == state.PLAN or found.there
+        artefacts.clean_up(directory, loop.review_id)
+    return Decision(message="\n".join(messages), progress=progress) if messages else APPROVE
+
+
+def _summary(root: str, loop: Loop) -> str:
+    found = [(round_, artefacts.reviewed(root, loop, round_)) for round_ in summary.rounds(loop)]
+    return summary.message(loop, found, artefacts.reviewed(root, loop), loop.seconds(time.time()))
 
 
 def _faster(root: str, loop: Loop) -> Decision:
     return _approve(root, f"another stop has changed loop {loop.review_id} first")
 
 
-def _approve(root: str, why: str, *, notify: bool = False) -> Decision:
+def _approve(root: str, why: str, *, notify: bool = False, message: str | None = None) -> Decision:
+    """Allowed, and the log says why; so does a message to the person, or it is one of its own."""
     artefacts.write_log(root, f"APPROVE: {why}")
-    return Decision(message=f"Claudex: {shown(why, 400)}") if notify else APPROVE
+    message = f"Claudex: {shown(typeable(why), 400)}" if notify else message
+    return Decision(message=message) if message else APPROVE
 
 
 def _block(root: str, reason: str, message: str | None = None, *, progress: bool = False) -> Decision:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from taskie.claudex.texts import prompt, title
 from taskie.project import quoted
 from taskie.protocol import shown, speakable
@@ -16,11 +18,21 @@ TERMINATOR = "PROMPTEOF"
 SANDBOX = {"bypass": "--dangerously-bypass-approvals-and-sandbox", "workspace-write": "--sandbox workspace-write"}
 
 
+def asked(loop: Loop, round_: int, names: Names) -> str:
+    """The prompt as it is sent."""
+    return prompt(loop, round_, names).replace("\0", "")  # bash would drop it too, with a complaint
+
+
 def script(loop: Loop, round_: int, names: Names, sandbox: str) -> bytes:
-    """The runner of one round. The topic goes into the prompt byte for byte: nothing in it is expanded."""
-    asked = prompt(loop, round_, names).replace("\0", "")  # bash would drop it too, with a complaint
-    end = terminator(asked)
+    """The runner of one round. The topic goes into the prompt byte for byte: nothing in it is expanded.
+
+    It writes the prompt once more, so that what stands in it is what is sent: beside the file and then in its place,
+    because the file may have become a link that leads elsewhere.
+    """
+    text_of_prompt = asked(loop, round_, names)
+    end = terminator(text_of_prompt)
     first = shown(title(loop, round_), 400)
+    temporary = os.path.join(os.path.dirname(names.prompt), f".{os.path.basename(names.prompt)}.XXXXXX")
     text = f"""\
 #!/usr/bin/env bash
 # {first}
@@ -35,8 +47,15 @@ if ! command -v codex >/dev/null 2>&1; then
 fi
 # Hooks that Codex fires stay out of the loop that runs it.
 export TASKIE_HOOK_SKIP=1
-cat > "$PROMPT_FILE" <<'{end}' || {{ echo "the prompt could not be written to $PROMPT_FILE" >&2; exit 1; }}
-{asked}{end}
+unwritten() {{
+    rm -f -- "$TEMPORARY"
+    echo "the prompt could not be written to $PROMPT_FILE" >&2
+    exit 1
+}}
+TEMPORARY=$(mktemp {quoted(temporary)}) || unwritten
+cat > "$TEMPORARY" <<'{end}' || unwritten
+{text_of_prompt}{end}
+{{ rm -f -- "$PROMPT_FILE" && mv -- "$TEMPORARY" "$PROMPT_FILE"; }} 2>/dev/null || unwritten
 codex exec {SANDBOX[sandbox]} < "$PROMPT_FILE"
 """
     return encoded(text)

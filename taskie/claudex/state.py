@@ -21,11 +21,15 @@ PLAN, REVIEW = "plan", "review"
 # The phases in which a loop of that mode has something to do; the first is where it begins.
 ACTIVE: Mapping[str, tuple[str, ...]] = {PLAN: (DRAFTING, REVIEWING), REVIEW: (REVIEWING,)}
 NONE, CLEAN, MAX_REACHED = "none", "no-material-findings", "max-reached"
+# Fields besides those that the design has, each written only where there is something to say: what was open at the
+# end, whether the person has been told of the end, when that was, and a PLAN.md from before the loop.
+LEFT_OPEN, TOLD, ENDED, OLD_PLAN = "left_open", "told", "ended_at_epoch", "old_plan"
 DEFAULT_ROUNDS = 3
 LOCK_PATIENCE = 10.0
 
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+_EPOCH = re.compile(r"[1-9][0-9]{0,11}")
 _SESSION = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
@@ -48,14 +52,31 @@ class Loop(Value):
     def active(self) -> bool:
         return self.phase in ACTIVE.get(self.mode, ())
 
+    @property
+    def untold(self) -> bool:
+        """Whether it has ended and the person has not heard of it."""
+        return not self.active and self.fields.get(TOLD) == "no"
+
+    def seconds(self, now: float) -> int | None:
+        """How long it has run, or ran until its end; None where a clock was wrong, or the state does not say."""
+        started = number(self.fields.get("started_at_epoch", ""), 0, _EPOCH)
+        ended = number(self.fields.get(ENDED, ""), int(now), _EPOCH)
+        return ended - started if 0 < started <= ended <= now + 1 else None
+
 
 def is_review_id(name: str) -> bool:
     """Matched in full: an id becomes part of paths and commands."""
     return _ID.fullmatch(name) is not None
 
 
-def number(text: str, default: int) -> int:
-    return int(text) if _NUMBER.fullmatch(text) else default
+def number(text: str, default: int, form: re.Pattern[str] = _NUMBER) -> int:
+    return int(text) if form.fullmatch(text) else default
+
+
+def end(left_open: str, *, told: bool) -> dict[str, str]:
+    """What a loop's end adds to its state: when it was, what was open, and whether the person is being told of it."""
+    fields = {ENDED: str(int(time.time())), TOLD: "yes" if told else "no"}
+    return {**fields, LEFT_OPEN: left_open} if left_open else fields
 
 
 def interpret(review_id: str, fields: Mapping[str, str], written: int = 0) -> Loop:
@@ -162,7 +183,14 @@ def swap(
         return True
 
 
-def create(directory: str, mode: str, topic: str, rounds: int, root: str, session_id: str) -> str:
+def session(session_id: str) -> str:
+    """A session's id as a state holds it: empty, which is anybody's, if it could forge a line."""
+    return session_id if _SESSION.fullmatch(session_id) else ""
+
+
+def create(
+    directory: str, mode: str, topic: str, rounds: int, root: str, session_id: str, old_plan: str | None = None
+) -> str:
     """Write a new loop's state and return its id. The caller holds the lock."""
     started = time.time()
     at = time.gmtime(started)
@@ -180,11 +208,12 @@ def create(directory: str, mode: str, topic: str, rounds: int, root: str, sessio
         "max_rounds": str(rounds),
         "review_id": review_id,
         "repo_root": root if plain else json.dumps(root),
-        "session_id": session_id if _SESSION.fullmatch(session_id) else "",
+        "session_id": session(session_id),
         "started_at": moment,
         "started_at_epoch": str(int(started)),
         "last_updated_at": moment,
         "decision_signal": NONE,
+        **({OLD_PLAN: old_plan} if old_plan else {}),
     }
     replace(path_of(directory, review_id), edit_pairs(b"", fields))
     return review_id

@@ -21,6 +21,7 @@ MARKER = ".gauntlet/config.yml"
 EVENTS = {"Stop": ""}
 TRACES: tuple[str, ...] = (".git/taskie/gauntlet", "gauntlet_logs/.execution_state")
 SUMMARY = "quality gates that run when the agent stops"
+PREVIOUS = "previous"  # where the logs of earlier runs are, in the log directory
 # Each kind of gate is a module of its own, whose contract is `kinds.GateKind`, and has a folder of the same name.
 KINDS = {"check": "checks", "review": "reviews"}
 

@@ -1,23 +1,34 @@
-"""What a reviewer said, and what the agent answered: violations, found in any output, compared by file and issue."""
+"""What a reviewer said, and what the agent answered: violations, found in any output."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 
+from taskie.gauntlet.settled import PRIORITIES, by_weight, identity
 from taskie.gauntlet.verdict import Unable
 from taskie.protocol import parse_json
 from taskie.store import StoreError, read_object
 from taskie.store import digest as digest_of
+from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     Violation = dict[str, Any]
 
-PRIORITIES = ("critical", "high", "medium", "low")
+MAX_ANSWER = 8 << 20  # bytes
+MAX_VIOLATIONS = 200
+MAX_TEXT = 1000
+MAX_LINE = 10_000_000
+# What a search for an answer may cost, in characters looked at. A failed attempt looks at everything before it, too,
+# to say in which line it failed; and one that is too deep has looked often.
+_PATIENCE, _DEPTH = 1 << 30, 300_000
+_STRIDE = 1 << 16
+_OBJECT = re.compile(r'\{(?=\s*")')
 SCHEMA = json.dumps(
     {
         "type": "object",
@@ -44,16 +55,36 @@ SCHEMA = json.dumps(
 )
 
 
-def verdict(output: bytes) -> tuple[bool, list[Violation]]:
-    """Whether the reviewer passes it, and the violations. Unable if there is no answer in what it printed."""
-    text = output.decode("utf-8", "replace")
-    answer = _answer(text)
+class ReviewAnswer(Value):
+    """Whether the reviewer passes it, and the violations, the heaviest first; `dropped` of them were too many."""
+
+    passes: bool
+    violations: tuple[Violation, ...] = ()
+    dropped: int = 0
+
+
+def verdict(output: bytes, root: str) -> ReviewAnswer:
+    """Unable if there is no answer in what it printed."""
+    if len(output) > MAX_ANSWER:
+        raise Unable(f"its answer cannot be used: it is larger than {MAX_ANSWER >> 20} MB")
+    answer = _answer(output.decode("utf-8", "replace"))
     if answer is None:
         raise Unable("its answer cannot be used: no JSON object with a status of pass or fail")
-    violations = [clean(item) for item in answer.get("violations") or [] if isinstance(item, dict)]
-    if answer["status"] == "fail" and not violations:
-        violations = [clean({"issue": "The reviewer failed it without naming a violation."})]
-    return answer["status"] == "pass", violations
+    listed = answer.get("violations")
+    found = [clean(item, root) for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    if answer["status"] == "fail" and not found:
+        found = [clean({"issue": "The reviewer failed it without naming a violation."})]
+    kept = by_weight(found)[:MAX_VIOLATIONS]
+    return ReviewAnswer(answer["status"] == "pass", tuple(kept), len(found) - len(kept))
+
+
+def complaint(output: bytes) -> str:
+    """What a client that has failed says on stdout instead of an answer."""
+    try:
+        document = parse_json(output)
+    except ValueError:
+        return output[-300:].decode("utf-8", "replace").strip()
+    return _text(document.get("result")) if isinstance(document, dict) else ""
 
 
 def _answer(text: str) -> Mapping[str, Any] | None:
@@ -80,44 +111,55 @@ def _is_answer(value: object) -> bool:
 def _search(text: str) -> Mapping[str, Any] | None:
     """The last object in the text that is an answer: what comes before it is thinking aloud."""
     decoder = json.JSONDecoder()
-    found = None
-    at = text.find("{")
-    for _ in range(10_000):
-        if at < 0:
-            break
+    found, end, patience = None, 0, _PATIENCE
+    while patience > 0 and (begin := _OBJECT.search(text, end)):
+        at = begin.start()
+        if at > _STRIDE:
+            text, at = text[at:], 0
         try:
             value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
+        except RecursionError:
+            end, patience = at + 1, patience - _DEPTH
+        except ValueError as error:
+            end, patience = at + 1, patience - getattr(error, "pos", len(text))
         else:
+            patience -= end - at
             if _is_answer(value):
                 found = value
-        at = text.find("{", end)
     return found
 
 
-def clean(raw: Mapping[str, Any]) -> Violation:
-    """A violation with exactly the fields that the agent reads."""
-    line = raw.get("line")
-    priority = str(raw.get("priority", "")).lower()
+def clean(raw: Mapping[str, Any], root: str = "") -> Violation:
+    """A violation with exactly the fields that the agent reads, none of them without bounds."""
+    file = _text(raw.get("file"))
+    if root and file.startswith(f"{root}/"):
+        file = file[len(root) + 1 :]
+    while file.startswith("./"):
+        file = file[2:]
+    priority = _text(raw.get("priority")).strip().lower()
     return {
-        "file": str(raw.get("file") or ""),
-        "line": line if type(line) is int else None,
-        "issue": str(raw.get("issue") or raw.get("message") or "no description"),
-        "fix": str(raw.get("fix") or ""),
+        "file": file,
+        "line": _line(raw.get("line")),
+        "issue": _text(raw.get("issue")) or _text(raw.get("message")) or "no description",
+        "fix": _text(raw.get("fix")),
         "priority": priority if priority in PRIORITIES else "medium",
         "status": "new",
         "result": None,
     }
 
 
-def identity(violation: Mapping[str, Any]) -> tuple[str, str]:
-    return str(violation.get("file")), " ".join(str(violation.get("issue")).split())
+def _text(value: object) -> str:
+    return value[:MAX_TEXT] if isinstance(value, str) else ""
 
 
-def without(violations: Iterable[Violation], known: Iterable[Violation]) -> list[Violation]:
-    seen = {identity(violation) for violation in known}
-    return [violation for violation in violations if identity(violation) not in seen]
+def _line(value: object) -> int | None:
+    """A line that a file may have: `7`, `7.0` and `"7-9"` are; 0, -1 and 1e300 are none."""
+    if isinstance(value, str):
+        first = value.strip().partition("-")[0].strip()
+        value = int(first) if first.isascii() and first.isdigit() and len(first) < 10 else None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 0 < value <= MAX_LINE else None
 
 
 def answered(recorded: Sequence[Violation], edited: Sequence[Violation]) -> list[Violation]:
@@ -127,7 +169,7 @@ def answered(recorded: Sequence[Violation], edited: Sequence[Violation]) -> list
     for violation in recorded:
         answer = answers.get(identity(violation), {})
         status, result = answer.get("status"), answer.get("result")
-        reason = result if isinstance(result, str) and result.strip() else None
+        reason = result[:MAX_TEXT] if isinstance(result, str) and result.strip() else None
         if status not in ("fixed", "skipped") or (status == "skipped" and reason is None):
             status = "new"
         found.append({**violation, "status": status, "result": reason})

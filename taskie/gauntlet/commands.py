@@ -11,7 +11,7 @@ from taskie import config as settings
 from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
-from taskie.gauntlet import KINDS, MARKER, answers, changes, lock, record, rulebook
+from taskie.gauntlet import KINDS, MARKER, PREVIOUS, answers, changes, lock, record, rulebook
 from taskie.gauntlet.config import Gates, load
 from taskie.gauntlet.entries import Job, jobs
 from taskie.gauntlet.ledger import Ledger
@@ -31,7 +31,7 @@ def root_here(cwd: str | None = None) -> str:
     return found
 
 
-def _config(root: str) -> Gates:
+def config_of(root: str) -> Gates:
     try:
         return load(root).checked()
     except Invalid as error:
@@ -46,13 +46,15 @@ def run(timeout: float | None, kinds: tuple[str, ...] = tuple(KINDS), names: Seq
     deadline = time.monotonic() + (timeout if timeout is not None else 10 * 365 * 86400.0)
     setting = settings.load(root, env).gauntlet_rules_from
     progress = _Progress()
-    with rulebook.OpenRules(root, env, deadline, setting, record.sealed(_ledger(root), []).rules_from) as book:
-        config = _config(book.root)
+    with rulebook.OpenRules(root, env, deadline, setting, record.sealed(ledger_of(root), []).rules_from) as book:
+        config = config_of(book.root)
         known = {name for kind in kinds for name in config.gates[kind]}
         for name in names:
             if name not in known:
                 listed = ", ".join(sorted(known))
                 raise CommandError(f"no {' or '.join(kinds)} is called {name!r}; there are: {listed}", 2)
+            if not any(name in entry.gates[kind] for entry in config.entry_points for kind in kinds):
+                raise CommandError(f"no entry point of {MARKER} uses {name!r}, so it is for no file", 2)
         tick = progress.tick if sys.stderr.isatty() else None
         request = RunRequest(root, env, deadline, kinds, tuple(names), echo=progress.say, tick=tick, book=book)
         try:
@@ -109,7 +111,7 @@ def _summary(result: RunResult) -> None:
         print(project.typeable("`taskie gauntlet clean` starts over."))
 
 
-def _ledger(root: str) -> Ledger | None:
+def ledger_of(root: str) -> Ledger | None:
     """None outside a repository."""
     common = project.common_git_directory(root)
     return Ledger(common, root, os.environ) if common else None
@@ -117,7 +119,7 @@ def _ledger(root: str) -> Ledger | None:
 
 def clean() -> int:
     root = root_here()
-    log_dir = os.path.join(root, _config(root).log_dir)
+    log_dir = os.path.join(root, config_of(root).log_dir)
     if not os.path.isdir(log_dir):
         print("Nothing to clean.")
         return 0
@@ -126,10 +128,10 @@ def clean() -> int:
         raise CommandError("a run is in progress; its logs are not moved")
     try:
         moved = record.archive(log_dir, with_state=True)
-        record.start_over(_ledger(root))
+        record.start_over(ledger_of(root))
     finally:
         lock.release(log_dir, held)
-    print(f"Moved {len(moved)} files to {os.path.join(log_dir, record.PREVIOUS)}." if moved else "Nothing to clean.")
+    print(f"Moved {len(moved)} files to {os.path.join(log_dir, PREVIOUS)}." if moved else "Nothing to clean.")
     return 0
 
 
@@ -147,7 +149,7 @@ def validate() -> int:
 
 
 def list_gates() -> int:
-    config = _config(root_here())
+    config = config_of(root_here())
     for entry in config.entry_points:
         print(entry.path + (f" (without {', '.join(entry.exclude)})" if entry.exclude else ""))
         for kind, names in entry.gates.items():
@@ -162,17 +164,18 @@ def list_gates() -> int:
 def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     log_dir = os.path.join(root, config.log_dir)
     repository = changes.GatedRepository(root, os.environ, time.monotonic() + 60)
-    before = record.load(log_dir, _ledger(root), [])
+    before = record.load(log_dir, ledger_of(root), [])
     seen = repository.seen(config.log_dir, rulebook.summary(rulebook.digests(root)), before)
     base = changes.find_base(repository, seen, config.base_branch, before)
     found = changes.find(repository, seen, base)
-    return found, jobs(config, found.files, before.open_gates, os.environ)
+    wanted = jobs(config, found.files, before.unproven, os.environ, lambda path: os.path.isfile(f"{root}/{path}"))
+    return found, wanted
 
 
 def show_applicable() -> int:
     """What a run would do now."""
     root = root_here()
-    config = _config(root)
+    config = config_of(root)
     found, wanted = _applicable(root, config)
     print(f"{len(found.files)} changed files since {found.base.name} ({found.base.since[:12]})")
     for job in wanted:
@@ -185,10 +188,10 @@ def show_applicable() -> int:
 def status(cwd: str, env: Mapping[str, str]) -> Status:
     """The last run, what is open, how many retries are left."""
     root = root_here(cwd)
-    config = _config(root)
+    config = config_of(root)
     log_dir = os.path.join(root, config.log_dir)
     warnings: list[str] = []
-    before = record.load(log_dir, _ledger(root), warnings)
+    before = record.load(log_dir, ledger_of(root), warnings)
     unanswered = {
         gate: sum(violation.get("status") == "new" for violation in violations)
         for gate, (_, violations) in answers.read_files(log_dir).items()
@@ -203,6 +206,7 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
         "branch": before.branch,
         "commit": before.commit,
         "open": before.open_gates,
+        "skipped": before.skipped_gates,
         "unfinished": unfinished,
         "running": running,
         "runs_left": runs_left,
@@ -216,6 +220,7 @@ def status(cwd: str, env: Mapping[str, str]) -> Status:
     for key in before.open_gates:
         count = unanswered.get(key, 0)
         text.append(f"  failing: {key}" + (f" ({count} violations unanswered)" if count else ""))
+    text += [f"  failing, skipped by a person: {key}" for key in before.skipped_gates]
     text += ["  A run did not finish; it counts as failed."] * unfinished
     text += ["  A run is in progress."] * running
     text += [f"  Runs left before the retry limit: {runs_left}"] * before.failed

@@ -13,7 +13,7 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from taskie.gauntlet.kinds import Gate, GateKind
@@ -36,7 +36,8 @@ class EntryPoint(Value):
 
 
 class Gates(Value):
-    """Everything in `.gauntlet/`; `gates` by kind and name, none before `load`.
+    """Everything in `.gauntlet/`; `gates` by kind and name, none before `load`; `inline` those that
+    `config.yml` itself describes, by folder and name.
 
     `rules` are the files themselves: other rules make another verdict.
     """
@@ -51,6 +52,7 @@ class Gates(Value):
     preference: tuple[str, ...] = PRESETS
     commands: Mapping[str, str] = {}
     gates: Mapping[str, Mapping[str, Any]] = {}
+    inline: Mapping[str, Mapping[str, Document]] = {}
     problems: tuple[Problem, ...] = ()
     source: Document | None = None
     rules: bytes = b""
@@ -95,6 +97,11 @@ def load_settings(root: str) -> Gates:
         interval=hook.get("run_interval_minutes"),
         preference=cli.get("default_preference") or PRESETS,
         commands=cli.get("commands", {}),
+        inline={
+            folder: {name: document.part(folder, name) for name in top[folder]}
+            for folder in KINDS.values()
+            if folder in top
+        },
         problems=tuple(problems),
         source=document,
         **{key: top[key] for key in ("base_branch", "log_dir", "allow_parallel", "max_retries") if key in top},
@@ -107,36 +114,32 @@ def load(root: str, settings: Gates | None = None) -> Gates:
     problems = list(settings.problems)
     documents = [settings.source] if settings.source else []
     gates: dict[str, dict[str, Gate]] = {kind: {} for kind in KINDS}
+    modules: dict[str, GateKind] = {}
     for kind, folder in KINDS.items():
-        module: GateKind = __import__(f"{__package__}.{folder}", fromlist=["gate"])
-        directory = os.path.join(root, FOLDER, folder)
-        try:
-            files = sorted(os.listdir(directory))
-        except OSError:
-            files = []  # a reference to a gate in it is reported as one that does not exist
-        for file in files:
-            name, suffix = os.path.splitext(file)
-            if suffix not in module.SUFFIXES or file.startswith("."):
-                continue
-            shown = f"{FOLDER}/{folder}/{file}"
-            try:
-                document = read(os.path.join(directory, file), shown, frontmatter=module.FRONTMATTER)
-            except Invalid as error:
-                problems += error.problems
-                continue
-            if document is None:
-                continue
+        module = modules[kind] = __import__(f"{__package__}.{folder}", fromlist=["gate"])
+        places: dict[str, str] = {}
+        described = [*_in_files(root, folder, module, problems), *_inline(settings, folder, module)]
+        for name, place, document in described:
             documents.append(document)
-            if NAME.fullmatch(name):
+            if name in places:
+                text = f"{kind} {name!r} is in {places[name]}, too; keep one of the two"
+                problems.append(Problem(document.name, document.line(), text))
+            elif NAME.fullmatch(name):
                 gates[kind][name] = module.gate(name, document, root, settings, problems)
             else:
-                problems.append(Problem(shown, None, "a gate's name has letters, digits, '_', '-' and '.' only"))
+                problems.append(Problem(place, None, "a gate's name has letters, digits, '_', '-' and '.' only"))
+            places[name] = place
     for position, entry in enumerate(settings.entry_points):
         for kind, names in entry.gates.items():
             for number, name in enumerate(names):
-                if name not in gates[kind]:
+                if name in gates[kind]:
+                    continue
+                built_in = modules[kind].built_in()
+                if name in built_in:
+                    gates[kind][name] = built_in[name]
+                else:
                     at = ("entry_points", str(position), KINDS[kind], str(number))
-                    text = f"there is no {kind} {name!r}{suggestion(name, gates[kind])}"
+                    text = f"there is no {kind} {name!r}{suggestion(name, [*gates[kind], *built_in])}"
                     problems.append(Problem(MARKER, documents[0].line(*at), text))
     if settings.preference != PRESETS:
         problems += unknown_reviewers(settings, MARKER, "cli.default_preference", settings.preference)
@@ -145,6 +148,38 @@ def load(root: str, settings: Gates | None = None) -> Gates:
         problems.append(Problem(MARKER, None, f"{settings.log_dir} leads out of the project"))
     rules = b"".join(f"{each.name} {len(each.data)}\0".encode() + each.data for each in documents)
     return settings.replace(gates=gates, problems=tuple(problems), rules=rules)
+
+
+def _in_files(root: str, folder: str, module: GateKind, problems: list[Problem]) -> Iterator[tuple[str, str, Document]]:
+    """Name, place and content of each gate that has a file."""
+    directory = os.path.join(root, FOLDER, folder)
+    try:
+        files = sorted(os.listdir(directory))
+    except OSError:
+        files = []  # a reference to a gate in it is reported as one that does not exist
+    for file in files:
+        name, suffix = os.path.splitext(file)
+        if suffix not in module.SUFFIXES or file.startswith("."):
+            continue
+        place = f"{FOLDER}/{folder}/{file}"
+        try:
+            document = read(os.path.join(directory, file), place, frontmatter=module.FRONTMATTER)
+        except Invalid as error:
+            problems += error.problems
+            continue
+        if document is not None:
+            yield name, place, document
+
+
+def _inline(settings: Gates, folder: str, module: GateKind) -> Iterator[tuple[str, str, Document]]:
+    """Name, place and content of each gate in `config.yml` itself, where `prompt` is what a file has after its head."""
+    for name, document in settings.inline.get(folder, {}).items():
+        place = f"{MARKER}:{document.line()}"
+        if module.FRONTMATTER:
+            prompt = document.content.get("prompt")
+            content = {key: value for key, value in document.content.items() if key != "prompt"}
+            document = document.replace(content=content, body=prompt if isinstance(prompt, str) else "")
+        yield name, place, document
 
 
 def unknown_reviewers(settings: Gates, file: str, key: str, names: Iterable[str]) -> list[Problem]:

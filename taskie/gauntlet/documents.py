@@ -22,7 +22,7 @@ MAX_MARKS = 5000  # each could begin another level
 
 class Document(Value):
     """A file's mapping, the YAML that it was made of, the text after the frontmatter if there is one, and the bytes.
-    `offset` is the number of the line before the YAML."""
+    `offset` is the number of the line before the YAML; `first` is the line where a part of a file begins."""
 
     name: str
     content: dict[str, Any]
@@ -30,10 +30,23 @@ class Document(Value):
     offset: int = 0
     body: str = ""
     data: bytes = b""
+    first: int | None = None
 
     def line(self, *path: str) -> int | None:
         """The line of a key or an item, or of the last one on the way to it that is there."""
-        node, line = self.node, None
+        return self._way(path)[1]
+
+    def part(self, *path: str) -> Document:
+        """The mapping at a key, as a document with the same name: its lines are still the file's."""
+        content: Any = self.content
+        for step in path:
+            content = content[step]
+        node, line = self._way(path)
+        return Document(self.name, content, node, self.offset, first=line)
+
+    def _way(self, path: Iterable[str]) -> tuple[Any, int | None]:
+        """The node at a key or an item and its line, or those of the last one on the way to it that is there."""
+        node, line = self.node, self.first
         for step in path:
             kind = None if node is None else node.id
             children = {}
@@ -45,7 +58,7 @@ class Document(Value):
                 break
             key, node = children[step]
             line = key.start_mark.line + 1 + self.offset
-        return line
+        return node, line
 
 
 def yaml_module() -> Any:

@@ -10,7 +10,7 @@ import math
 import os
 import time
 
-from taskie.gauntlet import MARKER, config, record, rulebook
+from taskie.gauntlet import MARKER, config, record, rulebook, skips
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.lock import LOCKED, is_held
 from taskie.gauntlet.verdict import (
@@ -22,7 +22,6 @@ from taskie.gauntlet.verdict import (
     RunResult,
     Unable,
     not_run,
-    reason,
     spent_message,
 )
 from taskie.project import common_git_directory, typeable
@@ -57,15 +56,25 @@ DISABLED = "The gauntlet's stop hook is switched off, so no gate was run"
 
 def decision(result: RunResult) -> Decision:
     """In the words that both clients accept. What ran nothing and has nothing against the agent is not worth a line."""
-    blocks = result.status in BLOCKING
+    reason = None
+    if result.status in BLOCKING:
+        from taskie.gauntlet import telling
+
+        reason = _with_rules(result.again or telling.reason(result), result.rules)
     quiet = result.status in QUIET or (result.status == "passed" and not result.gates)
+    said = [] if quiet and not result.rules else [spoken(result)]
+    said += result.warnings
     return Decision(
-        reason=_with_rules(result.again or reason(result), result.rules) if blocks else None,
-        message=None if quiet and not result.rules else f"Gauntlet: {spoken(result)}",
-        warnings=result.warnings,
+        reason=reason,
+        message=f"Gauntlet: {' '.join(map(_sentence, said))}" if said else None,
         progress=result.progress,
         details=result,
     )
+
+
+def _sentence(text: str) -> str:
+    """One of several in a line."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _with_rules(text: str, rules: tuple[str, ...]) -> str:
@@ -93,7 +102,7 @@ def render(decision: Decision) -> str:
     if blocks:
         out["reason"] = out["stopReason"] = speakable(decision.reason or "")
     if result.status not in SILENT or result.rules or result.warnings:
-        out["systemMessage"] = speakable("\n".join([f"Gauntlet: {spoken(result)}", *result.warnings]))
+        out["systemMessage"] = speakable(f"Gauntlet: {' '.join(map(_sentence, (spoken(result), *result.warnings)))}")
     return json.dumps(out)
 
 
@@ -136,7 +145,7 @@ def stop(turn: Turn, context: Context) -> RunResult:
         return RunResult("stop_hook_disabled", f"{DISABLED} ({config.ENABLED})")
     until = context.deadline if context.alone else min(context.deadline, time.monotonic() + SHARE)
     warnings: list[str] = []
-    place = _Place(root, env, until)
+    place = _Place(root, env, until, warnings)
     sealed = record.sealed(place.ledger, warnings)
     setting = context.config.gauntlet_rules_from
     try:
@@ -150,9 +159,10 @@ def stop(turn: Turn, context: Context) -> RunResult:
 class _Place:
     """The project's repository and its ledger, if there is a repository. git is not asked before it has to be."""
 
-    def __init__(self, root: str, env: Mapping[str, str], until: float) -> None:
+    def __init__(self, root: str, env: Mapping[str, str], until: float, warnings: list[str]) -> None:
         common = common_git_directory(root)
         self.ledger = Ledger(common, root, env) if common else None
+        self.skips = skips.load(skips.SkipLedger(common, root, env), warnings) if common else []
         self.overlooked = rulebook.overlooked(common) if common else {}
         self._arguments = (root, env, until)
 
@@ -193,6 +203,7 @@ def _under(
     progress = False
     if answer is None:
         look = _look(place, gates, rules, log_dir, before)
+        before = look.before
         answer = looked(turn, look, context.config.gauntlet_insist, gates.max_retries)
         progress = turn.active and not look.unchanged
         if answer is None:
@@ -206,6 +217,8 @@ def _under(
             answer = execute_run(request, None if known else gates)
         elif answer.status in BLOCKING and not place.remembers(before, before.insisted + 1 if turn.active else 0):
             answer = RunResult("stop_hook_active", f"Nothing can be recorded{_left_open(before)}", before.log)
+        if answer.status in PASSES and look.seen is not None:
+            warnings += skips.told(skips.in_force(place.skips, look.seen.branch))
     return answer.replace(
         warnings=tuple(dict.fromkeys((*warnings, *answer.warnings))),
         rules=answer.rules or changed,
@@ -220,6 +233,8 @@ def _look(place: _Place, gates: Gates, rules: Mapping[str, str], log_dir: str, b
         seen = place.repository.seen(gates.log_dir, rulebook.summary(rules), before)
     except Unable:
         seen = None  # the run says so
+    if seen is not None:
+        before = skips.recorded(before, skips.in_force(place.skips, seen.branch))
     return Look(before, seen, answers.digest(log_dir) if before.failed else before.answers)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from taskie.gauntlet.config import EntryPoint, Gates
     from taskie.gauntlet.kinds import Gate
@@ -30,8 +31,17 @@ class Job(Value):
     shown: str
 
 
-def jobs(config: Gates, files: Iterable[str], open_gates: Collection[str], env: Mapping[str, str]) -> list[Job]:
-    """Every gate that these files call for, and every open one: a failure is cleared by a run and by nothing else."""
+def jobs(
+    config: Gates,
+    files: Iterable[str],
+    open_gates: Collection[str],
+    env: Mapping[str, str],
+    is_file: Callable[[str], bool] = lambda path: True,
+) -> list[Job]:
+    """Every gate that these files call for, and every open one: a failure is cleared by a run and by nothing else.
+
+    Those that may change files come first. `is_file`: whether a changed file is still there.
+    """
     files = list(files)
     in_ci = env.get("CI", "").lower() in ("1", "true", "yes")
     found: dict[str, Job] = {}
@@ -44,9 +54,20 @@ def jobs(config: Gates, files: Iterable[str], open_gates: Collection[str], env: 
                     key = f"{kind}:{label}:{gate.name}" + (f"@{slot}" if slot else "")
                     shown = f"{kind} {gate.name}" + ("" if label == "." else f" ({label})")
                     shown += f" @{slot}" if slot and slot > 1 else ""
-                    if touched or key in open_gates:
-                        found.setdefault(key, Job(kind, label, directory, gate, touched, slot or 1, key, shown))
-    return list(found.values())
+                    waking = _waking(gate, entry, touched, is_file)
+                    if waking or key in open_gates:
+                        found.setdefault(key, Job(kind, label, directory, gate, waking, slot or 1, key, shown))
+    return sorted(found.values(), key=lambda job: not getattr(job.gate, "alone", False))
+
+
+def _waking(gate: Gate, entry: EntryPoint, touched: tuple[str, ...], is_file: Callable[[str], bool]) -> tuple[str, ...]:
+    """Those of the entry's changed files that the gate is for."""
+    patterns = getattr(gate, "glob", ())
+    if patterns:
+        touched = tuple(file for file in touched if _named(file, entry, patterns, anywhere=True))
+    if getattr(gate, "names_files", False):
+        touched = tuple(file for file in touched if is_file(file))
+    return touched
 
 
 def _parts(
@@ -54,7 +75,7 @@ def _parts(
 ) -> Iterable[tuple[str, str, tuple[str, ...]]]:
     """(label, directory, changed files) of each part of the project that the entry stands for."""
     path = entry.path
-    kept = [file for file in files if not _excluded(file, entry)] if entry.exclude else files
+    kept = [file for file in files if not _named(file, entry, entry.exclude)] if entry.exclude else files
     if path == ".":
         yield ".", ".", tuple(kept)
     elif path.endswith("/*") and not _WILD.search(path[:-2]):
@@ -76,10 +97,17 @@ def _parts(
         yield path, path, tuple(file for file in kept if matches(path, file))
 
 
-def _excluded(file: str, entry: EntryPoint) -> bool:
+def _named(file: str, entry: EntryPoint, patterns: Iterable[str], *, anywhere: bool = False) -> bool:
+    """Whether a pattern names it, from the project's root or the entry's directory. `anywhere`: one without a slash
+    names files in every directory."""
     fixed = entry.path.rstrip("*").rstrip("/")
     inner = file[len(fixed) + 1 :] if fixed not in ("", ".") and file.startswith(fixed + "/") else file
-    return any(matches(pattern, file) or matches(pattern, inner) for pattern in entry.exclude)
+    for pattern in patterns:
+        if anywhere and "/" not in pattern and _WILD.search(pattern):
+            pattern = f"**/{pattern}"
+        if matches(pattern, file) or matches(pattern, inner):
+            return True
+    return False
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -91,6 +119,7 @@ def matches(pattern: str, path: str) -> bool:
     return _compiled(pattern).fullmatch(path) is not None
 
 
+@lru_cache(maxsize=1000)
 def _compiled(pattern: str) -> re.Pattern[str]:
     at, out = 0, []
     while at < len(pattern):

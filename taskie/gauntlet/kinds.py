@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from taskie.gauntlet.config import Gates
+    from taskie.gauntlet.coverage import Coverage
     from taskie.gauntlet.documents import Document
     from taskie.gauntlet.entries import Job
     from taskie.gauntlet.record import Record
@@ -25,8 +26,12 @@ if TYPE_CHECKING:
         def gate(self, name: str, document: Document, root: str, settings: Gates, problems: list[Problem]) -> Gate:
             """The gate that a file describes; what is wrong with it is added to `problems`."""
 
+        def built_in(self) -> Mapping[str, Gate]:
+            """The gates that need no file, unless the project has one of that name."""
+
     class Gate(Protocol):
-        """One gate, as it is configured."""
+        """One gate, as it is configured. It may also have `glob`, patterns of the files that it is for; `names_files`,
+        if it has nothing to do where none of them is there; and `alone`, if nothing may run beside it."""
 
         @property
         def name(self) -> str: ...
@@ -45,6 +50,9 @@ if TYPE_CHECKING:
         def described(self, gates: Gates) -> str:
             """What it runs, for `taskie gauntlet list` and the console log."""
 
+        def about(self, job: Job, run: RunContext) -> str:
+            """A digest of what its verdict is about: a pass holds as long as this is the same."""
+
         def begin(self, job: Job, run: RunContext) -> GateRun | GateResult:
             """A job of it in one run, or its verdict where no program has to be run. Unable if it cannot be asked."""
 
@@ -61,7 +69,8 @@ if TYPE_CHECKING:
 
 
 class RunContext(Value):
-    """The run that a job is a part of. `patch` is the diff of some files, for whoever needs it."""
+    """The run that a job is a part of. `patch` is the diff of some files from the revision `since`, for whoever needs
+    it; `rules` are digests of all that the verdicts depend on beside the tree."""
 
     root: str
     env: Mapping[str, str]
@@ -71,3 +80,7 @@ class RunContext(Value):
     tree: str
     before: Record
     patch: Callable[[Sequence[str]], str]
+    since: str
+    coverage: Coverage
+    deadline: float
+    rules: Mapping[str, str]

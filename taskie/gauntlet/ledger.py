@@ -29,10 +29,12 @@ class Forged(StoreError):
 class Ledger:
     """The ledger of one project in one worktree, beside those of its other worktrees."""
 
+    suffix = ".json"
+
     def __init__(self, common: str, root: str, env: Mapping[str, str]) -> None:
         self.folder = os.path.join(os.path.realpath(common), FOLDER)
         self.root = os.path.realpath(root)
-        self.path = os.path.join(self.folder, f"{digest(os.fsencode(self.root))[:16]}.json")
+        self.path = os.path.join(self.folder, f"{digest(os.fsencode(self.root))[:16]}{self.suffix}")
         self._env = env
         self._secret: bytes | None = None
 
@@ -62,7 +64,7 @@ class Ledger:
             return
         for name in names:
             path = os.path.join(self.folder, name)
-            if path == self.path or not name.endswith(".json") or name.startswith("."):
+            if path == self.path or not name.endswith(self.suffix) or name.startswith("."):
                 continue
             try:
                 found = self._read(path)
@@ -77,7 +79,7 @@ class Ledger:
             return None
         whole = {"root": raw.get("root"), "content": raw.get("content")}
         root = whole["root"]
-        here = isinstance(root, str) and os.path.basename(path) == f"{digest(os.fsencode(root))[:16]}.json"
+        here = isinstance(root, str) and os.path.basename(path) == f"{digest(os.fsencode(root))[:16]}{self.suffix}"
         if not here or raw.get("seal") != self._seal(path, whole) or not isinstance(whole["content"], dict):
             raise Forged(f"{path} {_FOREIGN}")
         return whole["content"]

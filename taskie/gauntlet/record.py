@@ -7,7 +7,7 @@ import os
 import re
 import time
 
-from taskie.gauntlet import KINDS
+from taskie.gauntlet import KINDS, PREVIOUS
 from taskie.gauntlet.verdict import FAILURES, PASSES, Unable
 from taskie.store import StoreError, read_object, replace
 from taskie.values import Value
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from taskie.gauntlet.entries import Job
     from taskie.gauntlet.ledger import Ledger
 
-PREVIOUS = "previous"
 STATE = ".execution_state"
 LOCK = ".gauntlet-run.lock"
 _OURS = re.compile(rf"(?:console|(?:{'|'.join(KINDS)})_.+)\.(\d{{1,9}})\.(?:log|json)", re.DOTALL)
@@ -71,6 +70,16 @@ class Record(Value):
     @property
     def open_gates(self) -> list[str]:
         return [key for key, gate in self.gates.items() if gate.get("status") == "failed"]
+
+    @property
+    def skipped_gates(self) -> list[str]:
+        """Those that failed, and that a person has passed over."""
+        return [key for key, gate in self.gates.items() if gate.get("status") == "skipped"]
+
+    @property
+    def unproven(self) -> list[str]:
+        """Those that run whatever has changed, until they pass."""
+        return [*self.open_gates, *self.skipped_gates]
 
     @property
     def failed(self) -> bool:
@@ -193,6 +202,11 @@ def save(directory: str, ledger: Ledger, record: Record, warnings: list[str]) ->
     return True
 
 
+def others(ledger: Ledger) -> list[Record]:
+    """What the project's other worktrees have on record."""
+    return [Record(**_fields(raw)) for raw in ledger.others()]
+
+
 def start_over(ledger: Ledger | None) -> None:
     """A person's word: every budget is whole again. What has failed is still open, for only a run clears that."""
     before = sealed(ledger, [])
@@ -214,12 +228,21 @@ def archive(path: str, *, with_state: bool = False) -> list[str]:
         os.makedirs(previous, exist_ok=True)
         for name in (*_runs(previous), STATE):
             if os.path.lexists(os.path.join(previous, name)):
-                os.unlink(os.path.join(previous, name))
+                _remove(os.path.join(previous, name))
         for name in moved:
             os.rename(os.path.join(path, name), os.path.join(previous, name))
     except OSError as error:
         raise Unable(f"the logs in {path} cannot be moved to {PREVIOUS} ({error.strerror})") from None
     return moved
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        import shutil
+
+        shutil.rmtree(path)  # somebody has put it in the place of a log
+    else:
+        os.unlink(path)
 
 
 def _runs(path: str) -> dict[str, int]:

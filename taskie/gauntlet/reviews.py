@@ -1,32 +1,38 @@
-"""Reviews: who is asked, what, and what the answer means beside what the agent said about the last one."""
+"""Reviews: what a reviewer is asked, and what the answer means beside what the agent said about the last one."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
+import time
 
 from taskie import logs
-from taskie.gauntlet import answers
+from taskie.gauntlet import answers, settled
 from taskie.gauntlet.config import unknown_reviewers
 from taskie.gauntlet.record import name_of
+from taskie.gauntlet.reviewed import Kept
+from taskie.gauntlet.reviewers import CoolDowns, argv_for, in_turn, minutes_of_rest, unknown_option
 from taskie.gauntlet.rules import GATE, name_rule, take, whole_rule
 from taskie.gauntlet.verdict import GateResult, Problem, Unable
-from taskie.programs import Command, find_program
+from taskie.programs import Command
 from taskie.protocol import shown
-from taskie.store import StoreError, replace
+from taskie.store import StoreError, digest, read_beginning, replace
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
-    from taskie.gauntlet.answers import Violation
+    from taskie.gauntlet.answers import ReviewAnswer
     from taskie.gauntlet.config import Gates
     from taskie.gauntlet.documents import Document
     from taskie.gauntlet.entries import Job
     from taskie.gauntlet.kinds import RunContext
+    from taskie.gauntlet.reviewed import Since
     from taskie.gauntlet.rules import Rules
+    from taskie.gauntlet.settled import Violation
+    from taskie.gauntlet.verdict import GateStatus
     from taskie.programs import Outcome
 
 RULES: Rules = {
@@ -37,14 +43,8 @@ RULES: Rules = {
 }
 SUFFIXES = (".md",)
 FRONTMATTER = True
-_UNKNOWN_OPTION = re.compile(r"unknown option '?(--[a-z-]+)")
-_DROPPABLE = ("--settings", "--no-session-persistence", "--json-schema")
-ANSWER = """\
-Answer with one JSON object and nothing else:
-{"status": "pass" or "fail", "violations": [{"file": "path", "line": 1, "issue": "what is wrong", \
-"fix": "how to fix it", "priority": "critical" or "high" or "medium" or "low"}]}
-"pass" means that nothing has to be changed. Read files if you need to; change nothing.
-"""
+MAX_SOURCE = 2 << 20  # bytes of a file in which a settled issue is looked for
+MAX_TOLD = 20  # violations in the block; the others are in the file
 
 
 class ReviewGate(Value):
@@ -65,174 +65,242 @@ class ReviewGate(Value):
     def slots(self) -> Sequence[int]:
         return range(1, self.num_reviews + 1)
 
+    def about(self, job: Job, run: RunContext) -> str:
+        """Its prompt, its diff, and what is settled. Whatever else is in the tree, the answer would be the same."""
+        return about(self, job, run, run.before.carried.get(job.key, ()))
+
     def begin(self, job: Job, run: RunContext) -> ReviewRun | GateResult:
         review = ReviewRun(job, self, run)
-        return review.decided() or review
+        decided = review.decided()
+        if decided is None and review.missing:
+            raise Unable(review.missing)
+        return decided or review
 
     def described(self, gates: Gates) -> str:
         return f"{self.num_reviews} x {', '.join(self.cli_preference or gates.preference)}"
 
 
+def built_in() -> Mapping[str, ReviewGate]:
+    from taskie.gauntlet.prompts import BUILT_IN
+
+    return {name: ReviewGate(name, prompt.strip()) for name, prompt in BUILT_IN.items()}
+
+
 def gate(name: str, document: Document, root: str, settings: Gates, problems: list[Problem]) -> ReviewGate:
+    """A file without a prompt of its own says how a built-in review of its name is run."""
     fields = take(document, document.content, RULES, problems)
-    if not document.body.strip():
-        problems.append(Problem(document.name, None, "a review needs a prompt after its frontmatter"))
+    prompt = document.body.strip()
+    if not prompt and (known := built_in().get(name)):
+        prompt = known.prompt
+    if not prompt:
+        problems.append(Problem(document.name, document.line(), "a review needs a prompt"))
     problems += unknown_reviewers(settings, document.name, "cli_preference", fields.get("cli_preference", ()))
-    return ReviewGate(name, document.body.strip(), **fields)
+    return ReviewGate(name, prompt, **fields)
+
+
+def about(review: ReviewGate, job: Job, run: RunContext, accepted: Sequence[Violation]) -> str:
+    known = sorted((*settled.identity(each), str(each.get("line"))) for each in accepted)
+    parts = (review.prompt, review.model, run.coverage.difference(job), known)
+    return digest(repr(parts).encode("utf-8", "surrogatepass"))
 
 
 class Earlier(Value):
-    """What is known of this review: violations with the agent's answers, those it skipped for good, and the tree."""
+    """What is known of this review: violations with the agent's answers, those it skipped for good, what the last
+    verdict was about, and the tree that the reviewer saw."""
 
     violations: tuple[Violation, ...] = ()
     carried: tuple[Violation, ...] = ()
-    tree: str | None = None
+    about: str | None = None
+    reviewed: str | None = None
 
     def of(self, *statuses: str) -> list[Violation]:
         return [violation for violation in self.violations if violation["status"] in statuses]
 
     @property
     def accepted(self) -> list[Violation]:
-        """Skipped with a reason, now or before: carried over, never shown to the reviewer."""
-        return [*self.carried, *answers.without(self.of("skipped"), self.carried)]
+        """Skipped with a reason, now or before: carried over, and settled for the reviewer."""
+        return [*self.carried, *settled.without(self.of("skipped"), self.carried)]
 
 
-def reviewer_for(review: ReviewGate, gates: Gates, slot: int, path: str) -> str:
-    """Whose turn it is in this slot, of those that are installed. Unable if none is."""
-    preference = review.cli_preference or gates.preference
-    there = [name for name in preference if name in gates.commands or find_program(name, path)]
-    if not there:
-        raise Unable(f"no reviewer is installed: {', '.join(preference)} not found on PATH")
-    return there[(slot - 1) % len(there)]
-
-
-def argv_for(who: str, review: ReviewGate, gates: Gates, path: str, leave_out: Sequence[str]) -> list[str]:
-    """The command line. The presets can read and change nothing, fire no hooks, and leave no session behind."""
-    if who in gates.commands:
-        return ["/bin/sh", "-c", gates.commands[who]]
-    program = find_program(who, path) or who
-    model = ["--model", review.model] if review.model else []
-    if who == "codex":
-        return [program, "exec", *model, "--sandbox", "read-only", "--skip-git-repo-check", "--color", "never", "-"]
-    options = [
-        ("--json-schema", answers.SCHEMA),
-        ("--permission-mode", "dontAsk"),
-        ("--tools", "Read,Grep,Glob"),
-        ("--allowedTools", "Read,Grep,Glob"),
-        ("--settings", '{"disableAllHooks":true}'),
-        ("--no-session-persistence",),
-    ]
-    chosen = [word for option in options if option[0] not in leave_out for word in option]
-    # `--print` comes last: options that take lists swallow what follows them.
-    return [program, "--output-format", "json", *model, *chosen, "--print"]
-
-
-def question(review: ReviewGate, earlier: Earlier, diff: str) -> str:
-    """Everything that the reviewer reads."""
-    parts = [review.prompt, ANSWER]
-    if shown_again := earlier.of("new", "fixed"):
-        listed = json.dumps(
-            [{k: v[k] for k in ("file", "line", "issue", "status", "result")} for v in shown_again], indent=1
-        )
-        parts.append(
-            "An earlier review found these violations. Report each one again that is still there, word for word, "
-            f"and new ones only if they matter:\n{listed}\n"
-        )
-    parts.append(f"The changes:\n\n{diff or '(no difference from the base; look at the files themselves)'}\n")
-    return "\n\n".join(parts)
+def earlier_of(job: Job, run: RunContext) -> Earlier:
+    last = run.before.gates.get(job.key, {})
+    edited = answers.read_files(run.log_dir).get(job.key, ("", []))[1]
+    carried = tuple(run.before.carried.get(job.key, ()))
+    if last.get("status") == "passed":
+        return Earlier(carried=carried)
+    known = [answers.clean(each) for each in last.get("violations", edited) if isinstance(each, dict)]
+    known = answers.answered(settled.without(known, carried), edited)
+    return Earlier(tuple(known), carried, last.get("about"), last.get("reviewed"))
 
 
 class ReviewRun:
-    """A review in one run. Unable if no reviewer is installed."""
+    """A review in one run. `missing`: why nobody can be asked."""
 
     def __init__(self, job: Job, review: ReviewGate, run: RunContext) -> None:
         self.job = job
         self._review = review
         self._run = run
-        self._who = reviewer_for(review, run.gates, job.slot, run.env.get("PATH", ""))
-        self._file = os.path.join(run.log_dir, f"{name_of(job, self._who)}.{run.number}.json")
+        preference = review.cli_preference or run.gates.preference
+        self._rests = CoolDowns(run.env, run.root, run.gates)
+        cooling = self._rests.of(preference)
+        there = in_turn(preference, job.slot, run.gates, run.env.get("PATH", ""), cooling)
+        self.missing = "" if there else f"no reviewer is installed: {', '.join(preference)} not found on PATH"
+        self._asked, *self._left = there or preference
         self._open: list[int] = []
         self._leave_out: list[str] = []
-        last = run.before.gates.get(job.key, {})
-        edited = answers.read_files(run.log_dir).get(job.key, ("", []))[1]
-        carried = tuple(run.before.carried.get(job.key, ()))
-        known: list[Violation] = []
-        if last.get("status") != "passed":
-            known = [answers.clean(each) for each in last.get("violations", edited) if isinstance(each, dict)]
-            known = answers.answered(answers.without(known, carried), edited)
-        self._earlier = Earlier(tuple(known), carried, last.get("tree"))
+        self._failures: list[str] = []
+        self._notes = [f"{who} is asked last until {_clock(cooling[who])}, since it failed" for who in cooling]
+        self._warnings: list[str] = []
+        self._since: Since | None = None
+        self._reviewed: str | None = None
+        self._earlier = earlier_of(job, run)
+
+    @property
+    def _file(self) -> str:
+        return os.path.join(self._run.log_dir, f"{name_of(self.job, self._asked)}.{self._run.number}.json")
 
     def decided(self) -> GateResult | None:
-        """On the same tree nobody has to be asked when something is still unanswered, or when everything was skipped
+        """On the same diff nobody has to be asked when something is still unanswered, or when everything was skipped
         with a reason."""
         earlier = self._earlier
-        if not earlier.violations or earlier.tree != self._run.tree:
+        if not earlier.violations or earlier.about != self._review.about(self.job, self._run):
             return None
         if earlier.of("new"):
+            self._reviewed = earlier.reviewed
             return self._failed(earlier.of("new", "fixed"), "nothing has changed since it failed")
         return None if earlier.of("fixed") else self._passed()
 
     def command(self) -> Command:
+        from taskie.gauntlet.questions import question
+
         run = self._run
-        asked = question(self._review, self._earlier, run.patch(self.job.files)).encode("utf-8", "replace")
-        given = logs.nameless(run.log_dir, asked)
+        if self._reviewed is None:
+            kept = Kept(run.root, run.env, run.deadline, run.log_dir)
+            self._reviewed = kept.keep(run.since, self.job.files)
+            self._since = kept.since(self._earlier.reviewed, self._reviewed) if self._earlier.violations else None
+        diff = run.patch(self.job.files) if self._since is None else self._since.diff
+        verified = self._earlier.of("new", "fixed")
+        text = question(self._review.prompt, verified, self._earlier.accepted, diff, since=self._since is not None)
+        given = logs.nameless(run.log_dir, text.encode("utf-8", "replace"))
         printed = logs.nameless(run.log_dir)
         complaints = logs.create(self._file[: -len("json")] + "log")
         self._open = [given, printed, complaints]
-        argv = argv_for(self._who, self._review, run.gates, run.env.get("PATH", ""), self._leave_out)
+        argv = argv_for(self._asked, self._review, run.gates, run.env.get("PATH", ""), self._leave_out)
         return Command("agent", argv, run.root, run.env, printed, complaints, given, self._review.timeout)
 
     def result(self, outcome: Outcome) -> GateResult | None:
+        """None while there is somebody left to be asked, or the same one in another way."""
         _, printed, complaints = self._open
-        output = os.pread(printed, min(os.fstat(printed).st_size, logs.TAIL * 8), 0)
+        output = os.pread(printed, min(os.fstat(printed).st_size, answers.MAX_ANSWER + 1), 0)
         lines = logs.tail(complaints)
-        unknown = _UNKNOWN_OPTION.search(" ".join(lines)) if outcome.exit_code else None
         logs.shorten(complaints)
         for fd in self._open:
             os.close(fd)
-        if unknown and unknown[1] in _DROPPABLE and unknown[1] not in self._leave_out:
-            self._leave_out.append(unknown[1])  # an older client: ask again without it
+        option = unknown_option(lines, self._leave_out) if outcome.exit_code else None
+        if option:
+            self._leave_out.append(option)  # an older client: ask again without it
             return None
-        return self._judged(outcome, output, lines).replace(seconds=outcome.seconds)
-
-    def _judged(self, outcome: Outcome, output: bytes, lines: tuple[str, ...]) -> GateResult:
-        detail = f": {shown(lines[-1], 300)}" if lines else ""
-        if outcome.problem:
-            return self._unable(f"{self._who} {outcome.problem}")
-        if outcome.exit_code:
-            return self._unable(f"{self._who} ended with exit code {outcome.exit_code}{detail}")
         try:
-            passes, violations = answers.verdict(output)
+            answer = self._answer(outcome, output, lines)
         except Unable as error:
-            return self._unable(f"{self._who}: {error}")
-        left = answers.without(violations, self._earlier.accepted)
-        return self._passed() if passes or not left else self._failed(left, "")
+            return self._next(outcome, str(error))
+        self._rests.note(self._asked, 0)
+        return self._judged(answer).replace(seconds=outcome.seconds)
+
+    def _answer(self, outcome: Outcome, output: bytes, lines: tuple[str, ...]) -> ReviewAnswer:
+        if outcome.problem:
+            raise Unable(f"{self._asked} {outcome.problem}")
+        if outcome.exit_code:
+            said = lines[-1] if lines else answers.complaint(output)
+            detail = f": {shown(said, 300)}" if said else ""
+            raise Unable(f"{self._asked} ended with exit code {outcome.exit_code}{detail}")
+        try:
+            return answers.verdict(output, self._run.root)
+        except Unable as error:
+            raise Unable(f"{self._asked}: {error}") from None
+
+    def _next(self, outcome: Outcome, why: str) -> GateResult | None:
+        """The next reviewer's turn; with none left, or no time, nothing is known."""
+        self._failures.append(why)
+        if outcome.cause == "deadline":
+            return self._unable()
+        rest = minutes_of_rest(why)
+        self._rests.note(self._asked, rest)
+        if not self._left:
+            return self._unable()
+        failed, self._asked = self._asked, self._left.pop(0)
+        self._leave_out = []
+        self._warnings.append(f"{why}; {self._asked} was asked instead, and {failed} is asked last for {rest} min")
+        return None
+
+    def _judged(self, answer: ReviewAnswer) -> GateResult:
+        """What is settled does not count; nor, when a fix is verified, a new issue that is outside of the fix."""
+        left = settled.unsettled(answer.violations, self._earlier.accepted, self._lines_of)
+        if self._since is not None:
+            known = self._earlier.of("new", "fixed")
+            again = settled.unsettled(left, known, self._lines_of)
+            outside = [each for each in again if not self._since.holds(each["file"], each["line"], settled.WINDOW)]
+            left = [each for each in left if each not in outside]
+            self._notes += [f"not counted, since it is outside of what has changed: {_line(each)}" for each in outside]
+            if heavy := [each for each in outside if each["priority"] in ("critical", "high")]:
+                told = "; ".join(shown(_line(each), 200) for each in heavy[:3])
+                self._warnings.append(f"{self.job.shown} found more outside of what has changed: {told}")
+        if answer.dropped:
+            self._notes.append(f"{answer.dropped} more violations were left out, of the least weight")
+        return self._passed() if answer.passes or not left else self._failed(left, "")
+
+    def _lines_of(self, file: str) -> list[str]:
+        """Of a file of the project's; none of anything else."""
+        path = os.path.join(self._run.root, file)
+        if not file or os.path.isabs(file) or ".." in file.split("/") or "\0" in file:
+            return []
+        try:
+            found = read_beginning(path, MAX_SOURCE)
+        except StoreError:
+            return []
+        return found[0].decode("utf-8", "replace").splitlines() if found else []
 
     def _passed(self) -> GateResult:
-        carried = self._earlier.accepted
+        carried = self._settled()
         self._write("pass", [{**violation, "status": "skipped"} for violation in carried])
         summary = f"passed, {len(carried)} skipped with a reason" if carried else "passed"
-        return GateResult(self.job.key, "passed", summary, log=self._file, carried=tuple(carried))
+        return self._result("passed", summary, log=self._file, carried=tuple(carried))
 
     def _failed(self, violations: list[Violation], why: str) -> GateResult:
-        carried = self._earlier.accepted
+        carried = self._settled()
         self._write("fail", [*violations, *({**violation, "status": "skipped"} for violation in carried)])
         count = f"{len(violations)} violation{'s' * (len(violations) != 1)}"
-        return GateResult(
-            self.job.key,
+        more = len(violations) - MAX_TOLD
+        tail = [_line(violation) for violation in settled.by_weight(violations)[:MAX_TOLD]]
+        return self._result(
             "failed",
             f"{count}, {why}" if why else count,
             log=self._file,
-            tail=tuple(_line(violation) for violation in violations[:20]),
+            tail=(*tail, f"… and {more} more in the file") if more > 0 else tuple(tail),
             violations=tuple(violations),
             carried=tuple(carried),
+            reviewed=self._reviewed,
         )
 
-    def _unable(self, why: str) -> GateResult:
-        return GateResult(self.job.key, "unable", why, carried=self._earlier.carried)
+    def _settled(self) -> list[Violation]:
+        return [settled.anchored(violation, self._lines_of) for violation in self._earlier.accepted]
+
+    def _unable(self) -> GateResult:
+        return self._result("unable", "; ".join(self._failures), carried=self._earlier.carried)
+
+    def _result(self, status: GateStatus, summary: str, **fields: Any) -> GateResult:
+        return GateResult(
+            self.job.key,
+            status,
+            summary,
+            about=about(self._review, self.job, self._run, fields["carried"]),
+            notes=tuple(self._notes),
+            warnings=tuple(self._warnings),
+            **fields,
+        )
 
     def _write(self, status: str, violations: list[Violation]) -> None:
-        content = {"gate": self.job.key, "cli": self._who, "status": status, "violations": violations}
+        content = {"gate": self.job.key, "cli": self._asked, "status": status, "violations": violations}
         try:
             replace(self._file, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
         except StoreError as error:
@@ -240,6 +308,9 @@ class ReviewRun:
 
 
 def _line(violation: Violation) -> str:
-    where = violation["file"] + (f":{violation['line']}" if violation["line"] else "")
     fix = f" Fix: {violation['fix']}" if violation["fix"] else ""
-    return f"[{violation['priority']}] {where}: {violation['issue']}{fix}"[:500]
+    return f"[{violation['priority']}] {settled.place(violation)}: {violation['issue']}{fix}"[:500]
+
+
+def _clock(when: float) -> str:
+    return time.strftime("%H:%M", time.localtime(when))

@@ -95,6 +95,12 @@ def _commands(value: Any) -> dict[str, str]:
     return {name_rule(name): text_rule(command) for name, command in value.items()}
 
 
+def _inline(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or not all(isinstance(fields, dict) for fields in value.values()):
+        raise ValueError("a mapping of names to gates, each a mapping as in a file of its own")
+    return {name_rule(name): fields for name, fields in value.items()}
+
+
 STOP_HOOK: Rules = {"enabled": _flag, "run_interval_minutes": minutes}
 ENTRY: Rules = {"path": path_rule, "exclude": [path_rule], **{folder: [name_rule] for folder in KINDS.values()}}
 TOP: Rules = {
@@ -105,6 +111,7 @@ TOP: Rules = {
     "rules_from": _rules_from,
     "entry_points": [lambda entry: entry],
     "stop_hook": STOP_HOOK,
+    **dict.fromkeys(KINDS.values(), _inline),
     "cli": {"default_preference": [name_rule], "commands": _commands},
 }
 GATE: Rules = {"parallel": _flag, "timeout": _seconds, "fail_fast": _flag, "run_in_ci": _flag, "run_locally": _flag}

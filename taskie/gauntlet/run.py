@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import os
 
-from taskie.gauntlet import KINDS, answers, changes, lock, record, rulebook
+from taskie.gauntlet import KINDS, PREVIOUS, answers, changes, lock, record, reviewed, rulebook, skips
 from taskie.gauntlet.config import load
+from taskie.gauntlet.coverage import Coverage
 from taskie.gauntlet.entries import jobs
 from taskie.gauntlet.kinds import RunContext
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.rulebook import Rulebook
+from taskie.gauntlet.running import RunningGates
+from taskie.gauntlet.telling import reason
 from taskie.gauntlet.verdict import (
-    SIGNS,
+    FAILURES,
     SPOKEN,
     GateResult,
     Invalid,
@@ -22,12 +25,10 @@ from taskie.gauntlet.verdict import (
     Unable,
     conclude,
     not_run,
-    reason,
     recorded,
     spent_message,
     still_failed,
 )
-from taskie.logs import Console
 from taskie.programs import Programs
 from taskie.project import common_git_directory
 from taskie.store import StoreError, timestamp
@@ -35,16 +36,12 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from taskie.gauntlet.config import Gates
     from taskie.gauntlet.entries import Job
-    from taskie.gauntlet.kinds import GateRun
     from taskie.gauntlet.verdict import GauntletStatus
-    from taskie.programs import StartedProgram
     from taskie.tree import Snapshot
-
-MOST_AT_ONCE = 8
 
 
 class RunRequest(Value):
@@ -93,9 +90,7 @@ class _Run:
         self.log_dir = log_dir
         self.programs = programs
         self.warnings = [str(problem) for problem in config.problems]
-        self.results: dict[str, GateResult] = {}
-        self.failed_fast = False
-        self.console: Console | None = None
+        self.running: RunningGates | None = None
         self.repository = changes.GatedRepository(request.root, request.env, request.deadline)
         common = common_git_directory(request.root)
         if common is None:
@@ -109,6 +104,9 @@ class _Run:
         self.changed_rules = rulebook.changed(self.before.rules, self.rules)
         self.warnings += rulebook.about_overlooked(self.rules) if not self.before.rules else []
         self.seen = request.seen or self._look()
+        self.skip_ledger = skips.SkipLedger(common, request.root, request.env)
+        self.skips = skips.in_force(skips.load(self.skip_ledger, self.warnings), self.seen.branch)
+        self.before = skips.recorded(self.before, self.skips)
         self.began = timestamp()
 
     def _look(self) -> Snapshot:
@@ -142,7 +140,7 @@ class _Run:
         if orphaned:
             everything = base.replace(since=changes.empty_tree(self.repository))
             files = changes.find(self.repository, seen, everything).files
-        applicable = jobs(config, files, open_gates, request.env)
+        applicable = jobs(config, files, before.unproven, request.env, self._is_file)
         moot = [job for job in applicable if not os.path.isdir(os.path.join(request.root, job.directory))]
         applicable = [job for job in applicable if job not in moot]
         self.moot = [job.key for job in moot if job.key in open_gates]
@@ -152,21 +150,26 @@ class _Run:
         wanted = [job for job in of_kinds if not request.names or job.gate.name in request.names]
         if not wanted and not self.gone:
             return self._nothing(bool(files))
-        self._run_gates(found, wanted)
-        return self._concluded(wanted, complete=len(wanted) == len(applicable))
+        self.running = self._run_gates(found, wanted)
+        return self._concluded(wanted, self.running, complete=len(wanted) == len(applicable))
 
     def _passed_elsewhere(self) -> bool:
         """Whether another worktree of this repository has these very files, under these very rules, on record."""
         return any(
-            other.get("passed_tree") == self.seen.tree and other.get("prefix", "") == self.seen.prefix
-            for other in self.ledger.others()
+            other.passed_tree == self.seen.tree
+            and (other.prefix or "") == self.seen.prefix
+            and not other.skipped_gates  # that was decided for another branch
+            for other in record.others(self.ledger)
         )
+
+    def _is_file(self, path: str) -> bool:
+        return os.path.isfile(os.path.join(self.request.root, path))
 
     def _auto_clean(self, why: str) -> None:
         before = self.before
         moved = record.archive(self.log_dir)
         if moved or before.status:
-            self.warnings.append(f"Auto-clean: {why}; the logs of the last runs are in {record.PREVIOUS}/")
+            self.warnings.append(f"Auto-clean: {why}; the logs of the last runs are in {PREVIOUS}/")
         # Another name for the same files clears no failure.
         kept = {key: before.gates[key] for key in before.open_gates} if before.tree == self.seen.tree else {}
         status = "failed" if kept else None
@@ -204,85 +207,21 @@ class _Run:
                 self.warnings.append(f"{error}, so this is not recorded")
         return self._end(status, message)
 
-    def _run_gates(self, found: changes.Changes, wanted: Sequence[Job]) -> None:
-        """Until there is a result for each of them."""
-        before, tree, number = self.before, self.seen.tree, self.before.runs + 1
+    def _run_gates(self, found: changes.Changes, wanted: Sequence[Job]) -> RunningGates:
+        request, config, seen, since = self.request, self.config, self.seen, found.base.since
         context = RunContext(
-            self.request.root, self.request.env, self.log_dir, number, self.config, tree, before,
-            lambda files: changes.patch(self.repository, found, files),
+            request.root, request.env, self.log_dir, self.before.runs + 1, config, seen.tree, self.before,
+            lambda files: changes.patch(self.repository, found, files), since,
+            Coverage(self.repository, seen, self._look, since, config, request.env), request.deadline, self.rules,
         )  # fmt: skip
-        waiting: list[GateRun] = []
-        known: list[tuple[Job, GateResult]] = []
-        for job in wanted:
-            gate = before.gates.get(job.key, {})
-            if self.request.reuse and gate.get("status") == "passed" and gate.get("tree") == tree:
-                carried = tuple(before.carried.get(job.key, ()))
-                summary = "passed before on these very files"
-                self.results[job.key] = GateResult(job.key, "passed", summary, carried=carried, reused=True)
-                continue
-            try:
-                begun = job.gate.begin(job, context)
-            except Unable as error:
-                begun = GateResult(job.key, "unable", str(error))
-            if isinstance(begun, GateResult):
-                known.append((job, begun))
-            else:
-                waiting.append(begun)
-        if waiting or known:
-            head = [f"{job.shown}: {job.gate.described(self.config)}" for job in wanted]
-            head.insert(0, f"Run {number}, {self.began}, {self.seen.branch} {self.seen.commit or '(no commit yet)'}")
-            self.console = Console(os.path.join(self.log_dir, f"console.{number}.log"), self.request.echo)
-            self.console.note(*head)
-            for warning in self.warnings:
-                self.console.say(warning)
-        for job, result in known:
-            self._done(job, result)
-        self._run_programs(waiting)
-        for job in wanted:
-            if job.key not in self.results:
-                self._done(job, GateResult(job.key, "not_run", "not run, because a gate with fail_fast failed"))
+        running = RunningGates(request, context, self.programs, self.skips, self.warnings)
+        running.run(wanted, f"Run {context.number}, {self.began}, {seen.branch} {seen.commit or '(no commit yet)'}")
+        return running
 
-    def _run_programs(self, waiting: list[GateRun]) -> None:
-        """Those that may run side by side, and beside them the others one after another. After a failure of a gate
-        with `fail_fast` none is started any more."""
-        at_once = min(MOST_AT_ONCE, max(2, os.cpu_count() or 2)) if self.config.allow_parallel else 1
-        running: dict[StartedProgram, GateRun] = {}
-        while running or (waiting and not self.failed_fast):
-            for work in [] if self.failed_fast else list(waiting):
-                if _has_room(work, running.values(), at_once):
-                    waiting.remove(work)
-                    try:
-                        running[self.programs.start(work.command(), self.request.deadline)] = work
-                    except Unable as error:
-                        self._done(work.job, GateResult(work.job.key, "unable", str(error)))
-            if self.request.tick:
-                self.request.tick([work.job.shown for work in running.values()])
-            if running:
-                self.programs.wait()
-            for program, work in list(running.items()):
-                outcome = program.outcome()
-                if outcome is None:
-                    continue
-                del running[program]
-                self.programs.finish(program)
-                result = work.result(outcome)
-                if result is None:
-                    waiting.insert(0, work)
-                else:
-                    self._done(work.job, result)
-
-    def _done(self, job: Job, result: GateResult) -> None:
-        self.results[job.key] = result
-        self.failed_fast = self.failed_fast or (result.status == "failed" and job.gate.fail_fast)
-        if self.console:
-            self.console.say(f"[{SIGNS[result.status]}] {job.shown}: {result.summary} ({result.seconds:.1f} s)")
-            if result.status in ("failed", "unable"):
-                details = [*result.tests, *result.tail, *([result.log] if result.log else [])]
-                self.console.note(*(f"    {line}" for line in details))
-
-    def _concluded(self, wanted: Sequence[Job], complete: bool) -> RunResult:
+    def _concluded(self, wanted: Sequence[Job], running: RunningGates, complete: bool) -> RunResult:
         request, before = self.request, self.before
-        results = [still_failed(self.results[job.key], before) for job in wanted]
+        results = [skips.applied(still_failed(running.results[job.key], before), self.skips) for job in wanted]
+        self.skips = skips.left(self.skip_ledger, self.seen.branch, self.skips, results, self.warnings)
         results += [GateResult(key, "failed", "It failed before, and the rules no longer run it") for key in self.gone]
         names = {job.key: job.shown for job in wanted}
         tree = self.seen.tree
@@ -311,33 +250,30 @@ class _Run:
         result = self._end(verdict.status, verdict.message, tuple(results))
         if verdict.status == "failed":
             after = after.replace(reason=reason(result), log=result.console_log_path)
-        if (ran or not self.console or self.gone) and not record.save(self.log_dir, self.ledger, after, self.warnings):
+        matters = ran or not running.console or verdict.status in FAILURES  # else nobody could be asked
+        if matters and not record.save(self.log_dir, self.ledger, after, self.warnings):
             result = result.replace(warnings=tuple(self.warnings))
             if request.active:  # a block that nobody remembers could be repeated for ever
                 return result.replace(
                     status="infrastructure_error", message=f"{verdict.message}; nothing can be recorded"
                 )
         if not verdict.still_open:
+            reviewed.forget(self.log_dir)
             try:
                 record.archive(self.log_dir)
             except Unable as error:
                 return result.replace(warnings=(*result.warnings, str(error)))
             if result.console_log_path:
-                path = os.path.join(self.log_dir, record.PREVIOUS, os.path.basename(result.console_log_path))
+                path = os.path.join(self.log_dir, PREVIOUS, os.path.basename(result.console_log_path))
                 result = result.replace(console_log_path=path)
         return result
 
     def _end(self, status: GauntletStatus, message: str, results: tuple[GateResult, ...] = ()) -> RunResult:
-        if self.console:
-            self.console.say(f"Status: {SPOKEN[status]}")
-            self.console.note(message)
-            self.console.close()
-        path = self.console.path if self.console else None
-        return RunResult(status, message, path, None, results, tuple(self.warnings), rules=tuple(self.changed_rules))
-
-
-def _has_room(work: GateRun, running: Iterable[GateRun], at_once: int) -> bool:
-    """Up to `at_once` of the parallel gates run together, and beside them one of the others."""
-    together = work.job.gate.parallel and at_once > 1
-    beside = [each for each in running if (each.job.gate.parallel and at_once > 1) == together]
-    return len(beside) < (at_once if together else 1)
+        console = self.running.console if self.running else None
+        if console:
+            console.say(f"Status: {SPOKEN[status]}")
+            console.note(message)
+            console.close()
+        path = console.path if console else None
+        warnings = (*self.warnings, *skips.told(self.skips))
+        return RunResult(status, message, path, None, results, warnings, rules=tuple(self.changed_rules))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from taskie.errors import CommandError
 from taskie.project import typeable
-from taskie.protocol import shown
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
         "interval_not_elapsed",
         "invalid_input",
     ]
-    GateStatus = Literal["passed", "failed", "unable", "not_run"]
+    GateStatus = Literal["passed", "failed", "unable", "not_run", "skipped"]
 
 SPOKEN = {
     "passed": "Passed",
@@ -44,11 +43,9 @@ SPOKEN = {
     "no_applicable_gates": "No applicable gates",
     "no_changes": "No changes",
 }
-SIGNS = {"passed": "PASS", "failed": "FAIL", "unable": "ERROR", "not_run": "SKIP"}
+SIGNS = {"passed": "PASS", "failed": "FAIL", "unable": "ERROR", "not_run": "SKIP", "skipped": "WARN"}
 PASSES = ("passed", "passed_with_warnings")
 FAILURES = ("failed", "retry_limit_exceeded")
-MAX_GATES = 6
-MAX_REASON = 9000
 
 INSTRUCTIONS = """\
 You must fix this now. You cannot stop until it is resolved or one of the endings below is reached. When you stop, \
@@ -72,7 +69,12 @@ BLOCKING = ("failed",)  # the statuses with which the agent must go on; whoever 
 
 class GateResult(Value):
     """What came of one gate in one run. `unable`: it could not be asked, so nothing is known. `unrunnable`: because its
-    program is not there or may not be run."""
+    program is not there or may not be run. `skipped`: it failed, and a person passes over that.
+
+    `errors` are those in its output, as far as anybody will read them, `found` is how many there are. `files` are those
+    that its command named, `fixed` those that its own `fix` has changed. `about` is a digest of what the verdict is
+    about, `reviewed` the tree that a reviewer saw. `notes` are for the log, `warnings` for the person, too.
+    """
 
     key: str
     status: GateStatus
@@ -86,6 +88,17 @@ class GateResult(Value):
     carried: tuple[dict[str, Any], ...] = ()
     reused: bool = False
     unrunnable: bool = False
+    command: str | None = None
+    directory: str | None = None
+    errors: tuple[str, ...] = ()
+    found: int = 0
+    output: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    about: str | None = None
+    reviewed: str | None = None
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class RunResult(Value):
@@ -165,7 +178,7 @@ def conclude(
     What counts against a gate are its failures on different trees since it last passed. They count from the beginning
     when fewer gates are open than ever since the last pass: that is progress. A run by hand counts for nothing.
     """
-    passed = {result.key for result in results if result.status == "passed"}
+    passed = {result.key for result in results if result.status in ("passed", "skipped")}
     failed = [result for result in results if result.status == "failed"]
     unable = [result for result in results if result.status == "unable"]
     still_open = dict.fromkeys([*(k for k in before.open_gates if k not in passed), *(r.key for r in failed)])
@@ -181,6 +194,9 @@ def conclude(
         listed = [names.get(result.key, result.key) for result in failed]
         more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
         message = f"{len(failed)} of {gates} failed: {', '.join(listed[:8])}{more}"
+        if waiting := [names.get(result.key, result.key) for result in results if result.status == "not_run"]:
+            more = f" and {len(waiting) - 8} more" if len(waiting) > 8 else ""
+            message += f"; not run because of that: {', '.join(waiting[:8])}{more}"
         if all(count > max_retries for count in counts.values()):
             advice = typeable(f"The retry limit is exceeded, a person should look at it; then {START_OVER}")
             return Verdict("retry_limit_exceeded", f"{message}. {advice}", counts, fewest)
@@ -189,12 +205,24 @@ def conclude(
         why = "; ".join(f"{names.get(result.key, result.key)}: {result.summary}" for result in unable)
         message = f"{len(unable)} of {gates} could not be run, so nothing is proven: {why}"
         return Verdict("infrastructure_error", message, counts, fewest)
-    carried = sum(len(result.carried) for result in results)
+    message = f"{gates} passed"
+    if all(result.reused for result in results):
+        message += " before, and nothing that they cover has changed since, so nothing was run"
+    if skipped := [names.get(result.key, result.key) for result in results if result.status == "skipped"]:
+        count = len(results) - len(skipped)
+        message = (
+            f"{count} gate{'' if count == 1 else 's'} passed; failed and skipped by a person: {', '.join(skipped)}"
+        )
+    carried = [violation for result in results for violation in result.carried]
     if carried:
-        issues = "issue was" if carried == 1 else "issues were"
-        message = f"{gates} passed; {carried} {issues} skipped with a reason"
+        from taskie.gauntlet.settled import told, where_told
+
+        issues = "issue was" if len(carried) == 1 else "issues were"
+        file = where_told([result.log for result in results if result.carried and result.log], moved=not still_open)
+        message += f"; {len(carried)} {issues} skipped with a reason: {told(carried, file)}"
+    if skipped or carried:
         return Verdict("passed_with_warnings", message, counts, fewest)
-    return Verdict("passed", f"{gates} passed", counts, fewest)
+    return Verdict("passed", message, counts, fewest)
 
 
 def recorded(
@@ -212,11 +240,13 @@ def recorded(
     gates = {key: gate for key, gate in before.gates.items() if key not in moot}
     carried: dict[str, list[dict[str, Any]]] = {k: v for k, v in before.carried.items() if k not in moot}
     for result in results:
-        if result.status not in ("passed", "failed"):
+        if result.status not in ("passed", "failed", "skipped"):
             continue
-        gates[result.key] = {"status": result.status, "tree": tree}
-        if result.violations:
-            gates[result.key]["violations"] = list(result.violations)
+        memory = {"about": result.about, "reviewed": result.reviewed, "violations": list(result.violations)}
+        if result.status == "failed" and not result.violations:  # nobody could be asked: what was found is still open
+            memory = {name: before.gates.get(result.key, {}).get(name) for name in memory}
+        kept = {name: value for name, value in {**memory, "files": list(result.files)}.items() if value}
+        gates[result.key] = {"status": result.status, "tree": tree, **kept}
         carried.pop(result.key, None)
         if result.carried:
             carried[result.key] = list(result.carried)
@@ -234,38 +264,6 @@ def recorded(
         status=status, gates=gates, carried=carried, passed_tree=passed_tree, fewest=verdict.fewest,
         message=verdict.message, lost=False, is_new=False,
     )  # fmt: skip
-
-
-def reason(result: RunResult) -> str:
-    """The block's reason. The path comes first: it is the one thing that must not be cut."""
-    failed = [gate for gate in result.gates if gate.status == "failed"]
-    parts = ["GAUNTLET FAILED: the quality gates did not pass.", result.message + "."]
-    if result.console_log_path:
-        parts.append(f"Everything the run printed can be read in {result.console_log_path}")
-    room = MAX_REASON - len(INSTRUCTIONS) - sum(map(len, parts))
-    for number, gate in enumerate(failed):
-        text = _described(gate, lines=16 if len(failed) < 3 else 6)
-        if number >= MAX_GATES or len(text) > room:
-            parts.append(f"… and {len(failed) - number} more in the log.")
-            break
-        parts.append(text)
-        room -= len(text)
-    parts += [f"Not proven: {shown(gate.summary, 300)}" for gate in result.gates if gate.status == "unable"][:3]
-    return "\n\n".join([*parts, INSTRUCTIONS])
-
-
-def _described(gate: GateResult, lines: int) -> str:
-    rows = [f"{gate.key}: {gate.summary}"]
-    if gate.tests:
-        rows += ["Failing tests:", *(f"    {test}" for test in gate.tests[-20:])]
-    elif gate.tail:
-        rows.append("Violations:" if gate.violations else "Its last lines:")
-        rows += [f"    {line}" for line in gate.tail[-lines:]]
-    if gate.advice:
-        rows.append(f"How to fix it: {gate.advice.strip()}")
-    if gate.log:
-        rows.append(f"{'Answer in' if gate.violations else 'All of it:'} {gate.log}")
-    return "\n".join(rows)
 
 
 def spent_message(open_gates: Sequence[str], max_retries: int) -> str:

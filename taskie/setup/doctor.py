@@ -69,11 +69,38 @@ def judge(facts: Facts) -> Iterator[Finding]:
     yield from _hook(facts)
     yield from _installation(facts)
     yield from _disabled(facts)
-    yield from _client(facts)
-    yield from _permissions(facts)
+    yield from _reviewing(facts)
+    yield from _gates(facts)
     yield from _timeouts(facts)
     for warning in facts.config.warnings:
         yield Finding("warning", "config", warning, "correct it; until then the default holds")
+
+
+def _reviewing(facts: Facts) -> Iterator[Finding]:
+    """What plans are reviewed with. Where there are only gates, nobody needs it."""
+    for finding in (*_client(facts), *_permissions(facts)):
+        if finding.level == "error" and facts.gates and facts.gates.alone:
+            finding = replace(
+                finding, level="warning", text=f"{finding.text} (plans would need it; there is none here)"
+            )
+        yield finding
+
+
+def _gates(facts: Facts) -> Iterator[Finding]:
+    gates = facts.gates
+    if gates is None:
+        return
+    if gates.yaml:
+        remedy = "`pip install PyYAML` there, or set TASKIE_PYTHON to an interpreter that has it"
+        yield Finding("error", "gauntlet", gates.yaml, remedy)
+    for problem in gates.problems:
+        level: Level = "warning" if problem.warning else "error"
+        yield Finding(level, "gauntlet", str(problem), "correct it; `taskie gauntlet validate` checks it again")
+    for gate, program in gates.missing:
+        text = f"{gate} needs {program}, which is not found: it cannot be run"
+        yield Finding("warning", "gauntlet", text, f"install {program}, or correct the gate")
+    if not gates.yaml and not gates.problems and not gates.missing:
+        yield Finding("ok", "gauntlet", f"{gates.root}/.gauntlet is valid, PyYAML and the gates' programs are found")
 
 
 def _hook(facts: Facts) -> Iterator[Finding]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import sys
 
 from taskie import project
 from taskie.errors import CommandError
 from taskie.gauntlet import MARKER
-from taskie.setup import install, paths
+from taskie.setup import candidates, gates, install, paths, probes
+from taskie.setup.candidates import Candidate
 from taskie.store import StoreError, read_regular, replace
 
 LOGS = "gauntlet_logs"
+SECONDS = 120.0  # for one try of one check
 CONFIG = f"""\
 # Quality gates that run when the agent stops. `taskie gauntlet validate` checks this file.
 base_branch: origin/main
@@ -20,7 +25,7 @@ stop_hook:
   run_interval_minutes: 0   # minutes between two runs that did not fail
 entry_points:
   - path: "."
-    checks: [{{check}}]
+    checks: [{{checks}}]
     # reviews: [code-quality]
 """
 REVIEW = """\
@@ -29,56 +34,73 @@ num_reviews: 1
 ---
 Review the changes for mistakes: wrong results, unhandled errors, leaks, races. Leave style alone.
 """
-# What a project has, what is run for it.
-GUESSES = (
-    ("pyproject.toml", "tests", "python3 -m pytest -q"),
-    ("package.json", "tests", "npm test"),
-    ("Cargo.toml", "tests", "cargo test"),
-    ("go.mod", "tests", "go test ./..."),
-    ("Makefile", "tests", "make test"),
-)
+_PLAIN = re.compile(r"[A-Za-z.][\w./ -]*")
+_MISSING = re.compile(r"No module named|is not installed|[Mm]issing script|command not found")
 
 
 def init() -> int:
     root = paths.root(project.here())
-    name, command = _guess(root)
-    made = [
-        _write(root, MARKER, CONFIG.format(check=name)),
-        _write(root, f".gauntlet/checks/{name}.yml", f"command: {command}\n"),
-        _write(root, ".gauntlet/reviews/code-quality.md", REVIEW),
-        _ignore(root),
-    ]
-    for line in made:
-        print(line)
-    return install.install("claude", None, force=False)
+    if os.path.lexists(os.path.join(root, MARKER)):
+        print(f"{MARKER} already exists; its gates stay as they are.")
+    else:
+        _begin(root)
+    print(_ignore(root))
+    code = install.install("claude", None, force=False)
+    lacking = gates.without_yaml(probes.own_hook(os.environ).python)
+    if lacking:
+        raise CommandError(f"the gates are not run yet: {lacking}. Install it there with `pip install PyYAML`")
+    return code
 
 
-def _guess(root: str) -> tuple[str, str]:
-    for file, name, command in GUESSES:
-        if os.path.exists(os.path.join(root, file)):
-            return name, command
-    return "tests", '"true"  # the command that must succeed'
+def _begin(root: str) -> None:
+    """The configuration comes last: if we are interrupted before, the next call begins again."""
+    found = candidates.find(root, os.environ)
+    checks = {candidate.name: command for candidate in found if (command := _tried(candidate, root))}
+    for name, command in checks.items():
+        text = command if _PLAIN.fullmatch(command) else json.dumps(command)
+        print(_put(root, f".gauntlet/checks/{name}.yml", f"command: {text}\n"))
+    print(_put(root, ".gauntlet/reviews/code-quality.md", REVIEW))
+    print(_put(root, MARKER, CONFIG.format(checks=", ".join(checks))))
+    if not checks:
+        print(f"No check was found that runs here. Write one: .gauntlet/checks/NAME.yml, and NAME in {MARKER}.")
 
 
-def _write(root: str, name: str, text: str) -> str:
+def _tried(candidate: Candidate, root: str) -> str | None:
+    """The command by which it can be run here: one that cannot would be a gate that nobody gets through."""
+    why = ""
+    for command in candidate.commands:
+        print(f"Trying {candidate.name}: {command}", flush=True)
+        words = ["/bin/sh", "-c", command.replace("{files}", candidate.trial)]
+        outcome, last = gates.attempt(words, root, os.environ, SECONDS, _tick if sys.stderr.isatty() else None)
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+        if outcome.problem:
+            file = f".gauntlet/checks/{candidate.name}.yml"
+            print(f"  left out: it {outcome.problem}; if it may, write {file} with a timeout")
+            return None
+        if outcome.exit_code == 5 and candidate.name == "pytest":
+            print("  left out: there are no tests")
+            return None
+        if outcome.exit_code == 0:
+            print(f"  passes ({outcome.seconds:.1f} s)")
+            return command
+        if outcome.exit_code not in (126, 127) and not _MISSING.search(last):
+            print(f"  fails now with exit code {outcome.exit_code}: {last}")
+            return command
+        why = last or f"exit code {outcome.exit_code}"
+    print(f"  left out: it cannot be run here ({why})")
+    return None
+
+
+def _tick(seconds: float) -> None:
+    sys.stderr.write(f"\r\x1b[K  … {seconds:.0f} s of at most {SECONDS:.0f}")
+    sys.stderr.flush()
+
+
+def _put(root: str, name: str, text: str) -> str:
     path = os.path.join(root, name)
-    if os.path.lexists(os.path.join(root, MARKER)) and name != MARKER and not os.path.lexists(path):
-        # An existing configuration says which gates there are; only a new one gets ours.
-        if _mentions(root, name):
-            return _put(path, name, text)
-        return f"{name} is not needed."
-    return f"{name} already exists." if os.path.lexists(path) else _put(path, name, text)
-
-
-def _mentions(root: str, name: str) -> bool:
-    stem = os.path.splitext(os.path.basename(name))[0]
-    try:
-        return stem in (read_regular(os.path.join(root, MARKER)) or b"").decode("utf-8", "replace")
-    except StoreError:
-        return False
-
-
-def _put(path: str, name: str, text: str) -> str:
+    if os.path.lexists(path):
+        return f"{name} already exists."
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         replace(path, text.encode())

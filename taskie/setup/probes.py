@@ -1,6 +1,6 @@
-"""What is there: the facts that `taskie doctor` judges. Reads files and runs three programs, changes nothing.
+"""What is there: the facts that `taskie doctor` judges. Reads files and runs a few programs, changes nothing.
 
-It runs `claude --version` and our own hook; never a program that a project's settings name.
+It runs `claude --version`, our own hook and its interpreter; never a program that a project's settings name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from taskie import config, programs
 from taskie.plans.providers import CLAUDE, PROVIDERS, provider_of
 from taskie.protocol import shown
-from taskie.setup import editing, paths, settings
+from taskie.setup import editing, gates, paths, settings
 from taskie.store import StoreError
 
 SECONDS = 20.0
@@ -73,6 +73,7 @@ class Facts:
     is_root: bool
     env: Mapping[str, str]
     missing: Mapping[str, str] = field(default_factory=dict)  # other programs that review, with what to do about it
+    gates: gates.GateFacts | None = None
     loaded: bool = False  # as a plugin, by the session that asks: no settings file says so with `--plugin-dir`
 
 
@@ -80,18 +81,20 @@ def look(cwd: str, env: Mapping[str, str], *, loaded: bool = False) -> Facts:
     """The facts of this machine and this project."""
     root = paths.root(cwd)
     configured = config.load(root, env)
+    hook = own_hook(env)
     return Facts(
         python=f"{platform.python_version()} ({sys.executable})",
         cwd=os.path.realpath(cwd),
         root=root,
         sources=[_source(kind, path) for kind, path in _files(cwd, env)],
-        hook=_hook(env),
+        hook=hook,
         plugin_timeout=_plugin_timeout(),
         client=_client(configured.review_command, env),
         config=configured,
         is_root=os.geteuid() == 0,
         env=env,
         missing=_missing(configured, env),
+        gates=gates.look(cwd, env, hook.python),
         loaded=loaded,
     )
 
@@ -137,7 +140,7 @@ def _plugin_timeout() -> object:
         return None
 
 
-def _hook(env: Mapping[str, str]) -> Hook:
+def own_hook(env: Mapping[str, str]) -> Hook:
     script = paths.script()
     problem = runnable(script)
     if problem:

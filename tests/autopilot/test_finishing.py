@@ -64,6 +64,7 @@ class TestTheSteps:
             "Branch feature/greet is ready. On the branch that it is for, merge it: `git merge feature/greet`." in said
         )
         assert at(done) == "done"
+        assert done.project.git("status", "--short") == "", "ready, and left so"
         assert finish(done) == "phase_3 is done. Warnings: 2.\n"
 
     def test_the_hint_for_the_specs_log_can_be_typed(self, done: Autopilot) -> None:

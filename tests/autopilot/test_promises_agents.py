@@ -65,6 +65,10 @@ PROMISES = {
         "The reviewers are told to go by the files alone.",
         f"{AGENTS}.TestAReviewer.test_is_told_to_go_by_the_files",
     ),
+    "review-id": (
+        "The log names the id under which the client keeps the reviewer's transcript",
+        f"{CLIENT}.test_a_task_whose_reviews_are_recorded",
+    ),
     "word-for-the-person": (
         "The message of the stop, which the client shows to you and not to the model, has a word.",
         f"{CLIENT}.test_the_word_of_a_halted_run_never_reaches_the_model",
@@ -163,6 +167,9 @@ EXPLAINS = (
     "`approved` without such a record is possible",
     "What this does not see",
     "what the agent wrote into the reviewer's prompt",
+    "Nor does it see who runs the hook",
+    "an agent that starts it with an event of its own making",
+    "a forged answer has none",
     "Clients before 2.1 do not say",
     "At `escalate` and `stop` a person decides.",
     "Tell the agent the word",

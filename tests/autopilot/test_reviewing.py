@@ -63,6 +63,11 @@ class TestARecord:
         loop.advance("coder", files_changed=["src/app.py"])
         assert loop.state["loop"]["because"] == []
 
+    def test_names_the_agent_whose_transcript_the_client_keeps(self, loop: Autopilot) -> None:
+        loop.go_to("spec_reviewer")
+        loop.subagent(SPEC_REVIEWER, '{"status": "approved"}', fields={"agent_id": "a3278\x1b"})
+        assert loop.state["log"][-1].endswith("taskie:spec-reviewer answered approved (agent a3278\\x1b)")
+
     def test_is_gone_with_its_step(self, loop: Autopilot) -> None:
         loop.go_to("spec_reviewer")
         loop.review("spec_reviewer", "needs_removal")

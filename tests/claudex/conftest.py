@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support import in_process
 
-from pytest_taskie import Events, HookResult, Project, RunHook
+from pytest_taskie import Events, HookResult, Project, RunHook, assert_approved
 from taskie.project import plugin_root
 from taskie.store import edit_pairs, read_pairs
 
@@ -117,11 +117,35 @@ class Claudex:
         return in_process.stop(self.project, OWN, event, cwd=cwd, env=env)
 
     def unified_stop(
-        self, active: bool = False, cwd: Path | None = None, env: Mapping[str, str] | None = None
+        self,
+        active: bool = False,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        session: str | None = None,
     ) -> HookResult:
-        """A client's stop, at the unified hook."""
+        """A client's stop, at the unified hook; of another session than the project's own, if it is named."""
         event = self._events.stop(stop_hook_active=active, cwd=str(cwd or self.root))
+        if session:
+            event = {**event, "session_id": session}
+            env = {**(env or {}), "CLAUDE_CODE_SESSION_ID": session}
         return in_process.stop(self.project, ["stop-hook", "--fail-open"], event, cwd=cwd, env=env)
+
+    def told(self, **options: Any) -> str:
+        """What the person reads at a client's stop, which is allowed."""
+        result = self.unified_stop(**options)
+        assert_approved(result)
+        return result.system_message or ""
+
+    def begin_round(self, round_: int = 1, rounds: int = 3) -> str:
+        """A loop in which this round has just been announced; the rounds before have found something."""
+        self.start("a greeting", "--rounds", str(rounds))
+        self.write_plan()
+        for number in range(1, round_):
+            self.client_stop()
+            self.write_findings(number)
+        assert self.client_stop().blocked
+        assert self.says("phase", "round") == ("reviewing", str(round_))
+        return self.id
 
     def process_unified_stop(self, cwd: Path | None = None, **options: Any) -> HookResult:
         """The same as the client runs it: a shell decides first whether Python is needed."""
@@ -139,6 +163,14 @@ class Claudex:
             check=False,
             timeout=60,
         )
+
+    def shell(self, command: str) -> str:
+        """What a command prints in the directory in which Codex runs."""
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=self.root, env=self.project.env, capture_output=True, check=False, timeout=30
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode()
 
     @property
     def ids(self) -> list[str]:

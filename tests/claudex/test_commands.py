@@ -10,7 +10,7 @@ import pytest
 from claudex.conftest import APPROVE, ID, Claudex
 from pytest_taskie import assert_blocked
 from taskie import cli
-from taskie.claudex.commands import severities
+from taskie.claudex.findings import severities
 
 
 class TestStart:

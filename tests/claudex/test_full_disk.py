@@ -94,12 +94,12 @@ def test_the_nth_operation_fails(
 
 
 @pytest.mark.usefixtures("unmeasured")
-def test_no_room_for_the_runner(claudex: Claudex, events: Events) -> None:
+def test_no_room_for_the_prompt(claudex: Claudex, events: Events) -> None:
     claudex.start("x" * 3000)
     claudex.write_plan()
     before = claudex.state
     result = claudex.process_stop(json.dumps(events.stop()), command=[*SMALL_FILES, *UNIFIED])
-    assert_approved(result, rf"{claudex.id}-runner\.sh cannot be written \(File too large\); loop .* stays as it was")
+    assert_approved(result, rf"{claudex.id}-prompt\.txt cannot be written \(File too large\); loop .* stays as it was")
     assert claudex.state == before
     assert "cannot be written (File too large)" in claudex.log[-1]
     assert not claudex.runner().exists()
@@ -120,4 +120,4 @@ def test_the_runner_is_there_before_the_state_speaks_of_it(
     monkeypatch.setattr(artefacts, "replace", noted)
     monkeypatch.setattr("taskie.claudex.state.replace", noted)
     assert decide().reason
-    assert order == ["-runner.sh", ".state"]
+    assert order == ["-prompt.txt", "-runner.sh", ".state"]

@@ -32,6 +32,19 @@ def test_a_plan(claudex: Claudex, fake_codex: FakeCli) -> None:
             assert asked(claudex, fake_codex) == prompt
 
 
+def test_a_plan_with_earlier_findings(claudex: Claudex, fake_codex: FakeCli) -> None:
+    claudex.begin_round(3)
+    prompt = golden("claudex-plan-earlier.prompt", id=claudex.id, root=claudex.root, topic="a greeting", max_rounds=3)
+    assert asked(claudex, fake_codex) == prompt
+
+
+def test_a_plan_that_is_older_than_the_loop(claudex: Claudex) -> None:
+    claudex.write_plan()
+    claudex.start(TOPIC)
+    block = golden("claudex-old-draft.block", plugin=PLUGIN, id=claudex.id, root=claudex.root, topic=TOPIC)
+    assert claudex.stop().reason == block
+
+
 def test_a_plan_for_an_agent_below_the_root(claudex: Claudex) -> None:
     claudex.start()
     claudex.write_plan()

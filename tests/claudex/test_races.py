@@ -28,7 +28,7 @@ print(sys.argv[4] if won else "lost")
 
 
 def at_once(commands: list[list[str]], content: bytes, cwd: Path, env: dict[str, str]) -> list[str]:
-    """Start all of them on stdins that are still open, then let every one read to its end."""
+    """Start all of them on stdins that are open, then let every one read to its end."""
     processes = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd, env=env, close_fds=True)
         for command in commands
@@ -54,7 +54,8 @@ def fire_sixteen(claudex: Claudex, command: list[str], content: str) -> None:
     assert claudex.says("phase", "round") == ("reviewing", "1")
     assert sum("BLOCK" in line for line in claudex.log) == 1
     assert len(claudex.log) == 16
-    assert sorted(path.name for path in claudex.directory.iterdir()) == [ID, f"{ID}-runner.sh", f"{ID}.state", "log"]
+    left = sorted(path.name for path in claudex.directory.iterdir())
+    assert left == [ID, f"{ID}-prompt.txt", f"{ID}-runner.sh", f"{ID}.state", "log"]
 
 
 @pytest.mark.parametrize("run", range(3))
@@ -65,6 +66,16 @@ def test_sixteen_hooks_from_drafting(claudex: Claudex, events: Events, run: int)
 @pytest.mark.parametrize("event", ["{}", '{"stop_hook_active": false}', '{"stop_hook_active": true}'])
 def test_sixteen_of_the_engines_own_hook(claudex: Claudex, event: str) -> None:
     fire_sixteen(claudex, HOOK, event)
+
+
+def test_sixteen_hooks_at_a_review(claudex: Claudex, events: Events) -> None:
+    """The loop is done as soon as it is announced: nobody may take that for the end, and remove the runner."""
+    claudex.write_state(mode="review", phase="reviewing")
+    outputs = at_once([UNIFIED] * 16, json.dumps(events.stop()).encode(), claudex.root, claudex.project.env)
+    assert sum("review starting" in output for output in outputs) == 1
+    assert not [output for output in outputs if "was not run" in output]
+    assert claudex.runner(ID).exists()
+    assert "the review was not run" in claudex.process_unified_stop().stdout
 
 
 def test_the_next_stop_is_none_of_them(claudex: Claudex) -> None:

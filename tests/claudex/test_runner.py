@@ -143,6 +143,7 @@ class TestTheScript:
         assert claudex.run_runner().returncode == code
 
     def test_a_prompt_that_cannot_be_written(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        claudex.prompt_file().unlink()
         claudex.prompt_file().mkdir()
         done = claudex.run_runner()
         assert done.returncode == 1

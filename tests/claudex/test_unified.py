@@ -48,6 +48,35 @@ def test_an_approval_leaves_it_to_the_others(claudex: Claudex, plan: Plan) -> No
     assert "Claudex" not in (again.system_message or ""), "the end is told once"
 
 
+@pytest.mark.parametrize("end", ["nothing was found", "the last round", "mark-done", "cancel"])
+def test_an_end_in_this_turn_is_progress_for_those_after_it(
+    claudex: Claudex, plan: Plan, fake_claude: FakeCli, end: str
+) -> None:
+    """The turn was blocked for this loop; now that it is over, a plan's review does not wait for the next turn."""
+    claudex.begin_round(rounds=1)
+    plan.state.write()
+    if end in ("mark-done", "cancel"):
+        claudex.run(end, *([claudex.id] if end == "mark-done" else []))
+    else:
+        claudex.write_findings(1, "No substantive findings.\n" if end == "nothing was found" else "## High\n- x\n")
+    result = claudex.unified_stop(active=True)
+    assert_blocked(result, "plan-review-1.md")
+    assert f"Loop {claudex.id} is over" in (result.system_message or "")
+    assert not claudex.unified_stop(active=True).blocked
+
+
+@pytest.mark.parametrize("mode", ["plan", "review"])
+def test_a_review_that_was_not_run_is_none(claudex: Claudex, plan: Plan, fake_claude: FakeCli, mode: str) -> None:
+    if mode == "plan":
+        claudex.begin_round()
+    else:
+        claudex.start_review()
+        assert_blocked(claudex.client_stop())
+    plan.state.write()
+    assert_approved(claudex.unified_stop(active=True), "has not been run|was not run")
+    assert fake_claude.calls == []
+
+
 def test_without_a_loop_python_is_not_even_asked(claudex: Claudex) -> None:
     assert claudex.process_unified_stop(env={"PATH": "/nonexistent"}).json == {"suppressOutput": True}
     claudex.start()

@@ -303,7 +303,11 @@ def test_a_task_whose_reviews_are_recorded(claude_client: Client, specified: Pro
     client.agent(reply("approved"), when="SECOND LOOK")
     run = client.prompt(f"Work through {SPEC}.")
     after = state(specified)
-    assert [line.partition(": ")[2] for line in after["log"] if " answered " in line] == [
+    answers = [line.partition(": ")[2] for line in after["log"] if " answered " in line]
+    ids = {path.stem for path in specified.path.parent.rglob("subagents/agent-*.jsonl")}
+    assert len(ids) == 3
+    assert {f"agent-{line.rpartition('(agent ')[2].rstrip(')')}" for line in answers} == ids
+    assert [line.partition(" (agent ")[0] for line in answers] == [
         "taskie:spec-reviewer answered approved",
         "taskie:code-quality answered needs_refactor, findings: 1",
         "taskie:code-quality answered approved",

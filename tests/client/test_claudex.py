@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 import pytest
 
-from pytest_taskie import Project
+from pytest_taskie import FakeCli, Project
 from pytest_taskie.client import ClaudeClient, tool
 from pytest_taskie.client._codex import CONFIG
 from pytest_taskie.client._fixtures import clients, installation
@@ -110,7 +110,8 @@ def findings(text: str) -> Callable[[Any], Any]:
     """Codex writes its findings to the file that its prompt names."""
 
     def write(request: Any) -> Any:
-        path = next(line for line in request.prompt.splitlines() if re.search(r"/findings-round-\d+\.md$", line))
+        asked = request.prompt.partition("Write your findings to this file")[2]  # before it, those of earlier rounds
+        path = next(line for line in asked.splitlines() if re.search(r"/findings-round-\d+\.md$", line))
         return tool("exec_command", cmd=f"printf %s {shlex.quote(text)} > {shlex.quote(path)}")
 
     return write
@@ -129,7 +130,6 @@ def test_a_plan_survives(client: Client, loop: Loop) -> None:
         tool("Bash", command=f"printf %s {shlex.quote(revised)} > PLAN.md"),
         "Revised.",
         follow(0),
-        follow(1),
         "Nothing is left.",
     )
     claude.agent(findings("## High\n- no tests\n\n## Medium\n\n## Low\n- a name\n"), "Found two.", when="round 1 of 3")
@@ -146,7 +146,7 @@ def test_a_plan_survives(client: Client, loop: Loop) -> None:
     assert "- no tests" in loop.findings(1)
     assert loop.findings(2) == CLEAN
     assert "## Changelog" in (loop.root / "PLAN.md").read_text()
-    assert sorted(path.name for path in loop.directory.iterdir()) == [loop.id, f"{loop.id}.state", "log"]
+    assert sorted(path.name for path in loop.directory.iterdir()) == [".gitignore", loop.id, f"{loop.id}.state", "log"]
     assert f'"{ROOT}/bin/taskie" claudex start plan --topic-file -' in run.requests[0].prompt, (
         "the command has expanded"
     )
@@ -155,7 +155,9 @@ def test_a_plan_survives(client: Client, loop: Loop) -> None:
     assert topic in asked[0].prompt
     assert "senior engineer" in asked[0].prompt
     assert "security and data integrity" in asked[-1].prompt
-    assert any("no-material-findings after round 2" in message for message in run.system_messages)
+    (summary,) = [message for message in run.system_messages if "no-material-findings after round 2" in message]
+    assert "| security and data integrity |" in summary
+    assert str(loop.directory / loop.id / "findings-round-1.md") in asked[-1].prompt
 
 
 def test_an_agent_that_does_not_run_the_reviewer_is_let_go(client: Client, loop: Loop) -> None:
@@ -199,3 +201,47 @@ def test_the_diff_is_reviewed(client: Client, loop: Loop) -> None:
     assert (loop.root / "reviews" / f"review-{loop.id}.md").read_text() == CLEAN
     assert (loop.root / "reviews" / f"proposed-fixes-{loop.id}.md").exists()
     assert any("the review is in reviews" in message for message in run.system_messages)
+
+
+class TestWithAFakeCodex:
+    """The real Claude Code, and a script in the place of Codex: what a person is told in it."""
+
+    @pytest.fixture(autouse=True)
+    def repository(self, project: Project) -> None:
+        project.git()
+
+    def test_nothing_substantive_ends_the_loop(self, claude_client: Client, fake_codex: FakeCli, loop: Loop) -> None:
+        fake_codex.runs("printf 'No substantive findings.' > \"$(echo .claude/claudex/*/)findings-round-1.md\"")
+        claude = claude_client(plugin=ROOT)
+        begin = tool("Bash", command=f"{TASKIE} claudex start plan x && echo '# Plan' > PLAN.md")
+        claude.agent(begin, "Written.", follow(0), "Nothing was found.")
+        run = claude.prompt("go on")
+        assert [stop.decision for stop in run.stops] == ["block", None]
+        assert (loop.state["phase"], loop.state["decision_signal"]) == ("done", "no-material-findings")
+        (summary,) = [message for message in run.system_messages if "no-material-findings after round 1" in message]
+        assert "| senior engineer |" in summary
+        assert "says the agent" not in summary
+        assert len(fake_codex.calls) == 1
+
+    def test_an_agent_that_claims_a_review_which_it_did_not_run(self, claude_client: Client, loop: Loop) -> None:
+        claude = claude_client(plugin=ROOT)
+        begin = tool("Bash", command=f"{TASKIE} claudex start plan x && echo '# Plan' > PLAN.md")
+        claude.agent(begin, "Written.", follow(1), "Done.")
+        run = claude.prompt("go on")
+        assert [stop.decision for stop in run.stops] == ["block", None]
+        assert (loop.state["phase"], loop.state["decision_signal"]) == ("done", "no-material-findings")
+        assert any("the review of round 1 was never run" in message for message in run.system_messages)
+
+    def test_another_session_is_told_and_takes_over(self, claude_client: Client, loop: Loop) -> None:
+        claude = claude_client(plugin=ROOT)
+        start, take = (tool("Bash", command=f"{TASKIE} claudex {words}") for words in ("start plan x", "continue"))
+        claude.agent(start, "Started.", "Later.", "Hello.", take, "It is mine.", "Later.")
+        first = claude.prompt("go on")
+        owner = loop.state["session_id"]
+        assert owner == first.stops[0].stdin["session_id"]
+        second = claude.prompt("hello")
+        assert second.stops[0].stdin["session_id"] != owner
+        assert any("`/taskie:claudex-continue` takes it over" in message for message in second.system_messages)
+        third = claude.prompt("/taskie:claudex-continue")
+        assert [stop.decision for stop in third.stops] == ["block", None]
+        assert loop.state["session_id"] == third.stops[0].stdin["session_id"] != owner

@@ -12,8 +12,9 @@ import support
 from support import ROOT
 
 from pytest_taskie import Project
+from taskie.claudex.findings import NOTHING
 from taskie.claudex.runner import SANDBOX
-from taskie.claudex.texts import NOTHING, PERSONAS
+from taskie.claudex.texts import PERSONAS
 from taskie.config import load
 
 PAGE = (ROOT / "docs" / "claudex.md").read_text()
@@ -37,7 +38,7 @@ def run(project: Project, script: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_by_hand(project: Project) -> None:
-    begin, done, end = blocks("console")
+    begin, done, end, from_draft, later = blocks("console")
     said = run(project, begin).stdout
     assert '{"decision":"block"' in said
     assert "round 1 of 2" in said
@@ -47,6 +48,8 @@ def test_by_hand(project: Project) -> None:
     assert "decision_signal: no-material-findings\n" in state.read_text()
     run(project, end)
     assert [path.name for path in state.parent.iterdir()] == ["log"]
+    assert "PLAN.md is taken as it is" in run(project, from_draft).stdout
+    assert "is this session's now" in run(project, later).stdout
 
 
 def test_the_commands_exist() -> None:

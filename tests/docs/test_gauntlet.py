@@ -31,7 +31,7 @@ def documented(project: Project, fake_claude: FakeCli, fake_codex: FakeCli) -> P
     for name, text in NAMED.findall(TEXT):
         path = project.home / name[2:] if name.startswith("~") else project.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.replace("python3 -m pytest -q", "exit 0"))
+        path.write_text(text.replace("python3 -m pytest -q", "exit 0").replace("ruff format --check", "ls"))
     for name in ("src/app.py", "packages/one/file"):
         (project.path / name).parent.mkdir(parents=True)
         (project.path / name).write_text("1\n")
@@ -65,7 +65,7 @@ def test_every_command(documented: Project, line: str) -> None:
 
 def test_a_run_has_every_gate(documented: Project) -> None:
     told = run(documented, "taskie gauntlet run").out
-    for gate in ("check:.:tests", "check:packages/one:lint", "review:src/**/*.py:quality@2"):
+    for gate in ("check:.:tests", "check:.:format", "check:packages/one:lint", "review:src/**/*.py:quality@2"):
         assert f"PASS  {gate}" in told
 
 

@@ -9,14 +9,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import in_process
 
 from pytest_taskie import Project
 from taskie import cli
 
 from .gates import TASKIE, Gauntlet
 
-VERBS = ("stop-hook", "run", "check", "review", "clean", "init", "validate", "detect", "list", "status")
+RUNS = ("stop-hook", "run", "check", "review")
+VERBS = (*RUNS, "clean", "skip", "unskip", "init", "validate", "detect", "list", "status")
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -127,47 +127,11 @@ def test_status(failing: Gauntlet) -> None:
     assert (found["status"], found["open"], found["running"]) == ("failed", ["check:.:lint"], False)
 
 
-class TestInit:
-    def settings(self, project: Project) -> Path:
-        return project.path / ".claude" / "settings.local.json"
-
-    def init(self, project: Project) -> str:
-        done = in_process.run(["gauntlet", "init"], env=project.env, cwd=project.path)
-        assert done.exit_code == 0, done
-        return done.stdout
-
-    def test_twice(self, project: Project) -> None:
-        project.git()
-        (project.path / ".gitignore").write_text("build")
-        self.init(project)
-        before = {path: path.read_bytes() for path in project.path.rglob("*") if path.is_file()}
-        assert "run_interval_minutes: 0" in (project.path / ".gauntlet" / "config.yml").read_text()
-        assert (project.path / ".gitignore").read_text() == "build\ngauntlet_logs/\n"
-        assert "stop-hook.sh" in self.settings(project).read_text()
-        assert not self.settings(project).with_name("settings.json").exists(), "that one is the team's"
-        assert "already" in self.init(project)
-        assert {path: path.read_bytes() for path in project.path.rglob("*") if path.is_file()} == before
-
-    def test_what_it_writes_is_valid_and_runs(self, gauntlet: Gauntlet, project: Project) -> None:
-        (gauntlet.path / ".gauntlet" / "config.yml").unlink()
-        gauntlet.write("Makefile", "test:\n\ttrue\n")
-        self.init(project)
-        assert "Valid." in gauntlet.run("validate").stdout
-        assert gauntlet.run().exit_code == 0
-        assert "make test" in gauntlet.run("list").stdout
-
-    def test_a_configuration_that_is_there_stays(self, gauntlet: Gauntlet, project: Project) -> None:
-        gauntlet.check("mine", "true")
-        before = (gauntlet.path / ".gauntlet" / "config.yml").read_text()
-        self.init(project)
-        assert (gauntlet.path / ".gauntlet" / "config.yml").read_text() == before
-        assert sorted(path.name for path in (gauntlet.path / ".gauntlet").iterdir()) == ["checks", "config.yml"]
-
-    def test_the_plugin_provides_the_hook(self, project: Project) -> None:
-        project.git()
-        team = self.settings(project).with_name("settings.json")
-        team.parent.mkdir()
-        team.write_text('{"enabledPlugins": {"taskie@taskie": true}}')
-        self.init(project)
-        assert list(team.parent.iterdir()) == [team]
-        assert "stop-hook.sh" not in team.read_text()
+@pytest.mark.parametrize("kind", ["check", "review"])
+def test_one_that_no_entry_uses(kind: str, gauntlet: Gauntlet) -> None:
+    """It is for no file, so there is nothing to run; success would be a lie."""
+    gauntlet.write(".gauntlet/checks/spare.yml", "command: 'true'\n")
+    gauntlet.write(".gauntlet/reviews/spare.md", "Look.\n")
+    done = gauntlet.run(kind, "spare")
+    assert done.exit_code == 2
+    assert "no entry point of .gauntlet/config.yml uses 'spare'" in done.stderr

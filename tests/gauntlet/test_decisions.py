@@ -48,7 +48,7 @@ class TestG4TheHooksTime:
         return f"trap 'rm {tmp_path}/begun; exit 1' TERM; touch {tmp_path}/begun; while :; do sleep 0.01; done"
 
     def test_over_it_nothing_is_proven(self, gauntlet: Gauntlet, slow: str) -> None:
-        gauntlet.check("slow", slow)
+        gauntlet.check("slow", slow, timeout=2 * BUDGET)
         result = gauntlet.stop().json
         assert result["status"] == "infrastructure_error"
         assert "all the time that the hook has" in result["message"]
@@ -56,10 +56,18 @@ class TestG4TheHooksTime:
 
     def test_a_gate_that_truly_failed_still_blocks(self, failing: Gauntlet, slow: str) -> None:
         failing.configure(allow_parallel=False)
-        failing.check("slow", slow)
+        failing.check("slow", slow, timeout=2 * BUDGET)
         result = failing.stop()
         assert result.json["status"] == "failed"
         assert_blocked(result, "Not proven: .*took longer")
+
+    def test_a_check_has_240_seconds_unless_it_says_otherwise(
+        self, gauntlet: Gauntlet, slow: str, tmp_path: Path, clock: Clock
+    ) -> None:
+        gauntlet.check("slow", slow)
+        clock.passes(250, tmp_path / "begun")
+        result = gauntlet.stop()
+        assert_blocked(result, "its `timeout` allows 240 s")
 
     def test_its_share_beside_other_engines(
         self, gauntlet: Gauntlet, project: Project, slow: str, tmp_path: Path, clock: Clock
@@ -67,7 +75,7 @@ class TestG4TheHooksTime:
         assert SHARE == 290
         clock.passes(SHARE, tmp_path / "begun")
         project.make_plan()
-        gauntlet.check("slow", slow)
+        gauntlet.check("slow", slow, timeout=2 * BUDGET)
         assert_approved(gauntlet.unified_stop(), "all the time that the hook has")
 
     def test_alone_it_has_all_of_it(self, gauntlet: Gauntlet, tmp_path: Path, clock: Clock) -> None:

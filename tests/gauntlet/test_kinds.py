@@ -30,6 +30,7 @@ class ProbeGate(Value):
     run_locally = True
     slots = (None,)
     def described(self, gates): return f"probe {self.words}"
+    def about(self, job, run): return run.coverage.content(job)
     def begin(self, job, run): return ProbeRun(job, run)
 
 class ProbeRun:
@@ -46,6 +47,7 @@ class ProbeRun:
 module = types.ModuleType("taskie.gauntlet.probes")
 module.SUFFIXES, module.FRONTMATTER = (".yml",), False
 module.gate = lambda name, document, root, settings, problems: ProbeGate(name, document.content["words"])
+module.built_in = dict
 sys.modules["taskie.gauntlet.probes"] = module
 
 from taskie import cli

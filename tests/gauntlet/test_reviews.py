@@ -116,8 +116,9 @@ class TestTheAnswer:
         assert_approved(result, "no reviewer is installed: claude not found on PATH")
         assert result.json["status"] == "infrastructure_error"
 
-    def test_a_true_failure_beside_it_counts(self, reviewed: Gauntlet) -> None:
-        reviewed.check("lint", "false")
+    def test_a_true_failure_beside_it_counts(self, reviewed: Gauntlet, fake_claude: FakeCli) -> None:
+        reviewed.review("safety", cli_preference=["codex"])
+        fake_claude.outputs(client(FAIL))
         assert_blocked(reviewed.stop(), "Not proven: no reviewer is installed")
 
 
@@ -173,7 +174,7 @@ class TestTheAgentsAnswers:
         assert status(blocked, active=True) == "passed_with_warnings"
         blocked.write("code.py", "x = 2\n")
         assert status(blocked) == "passed_with_warnings"
-        assert "x is not used" not in fake_claude.calls[1].stdin
+        assert "settled" in fake_claude.calls[1].stdin
         blocked.project.git("checkout", "-q", "-b", "other")
         assert status(blocked) == "failed"
 

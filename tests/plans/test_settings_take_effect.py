@@ -211,6 +211,37 @@ def test_loop_guard(user: User, fake_claude: FakeCli) -> None:
     assert len(fake_claude.calls) == 1
 
 
+def gated(user: User) -> None:
+    """A check that fails, in a repository whose base has it."""
+    folder = user.project.path / ".gauntlet"
+    (folder / "checks").mkdir(parents=True)
+    (folder / "config.yml").write_text(
+        "stop_hook: {run_interval_minutes: 0}\nentry_points: [{path: ., checks: [lint]}]\n"
+    )
+    (folder / "checks" / "lint.yml").write_text("command: test ! -e bad\n")
+    user.project.git("add", "-A")
+    user.project.git("commit", "-q", "-m", "Gates")
+    user.project.git("checkout", "-q", "-b", "work")
+    (user.project.path / "bad").write_text("")
+
+
+def test_gauntlet_insist(user: User, fake_claude: FakeCli) -> None:
+    gated(user)
+    user.configures("gauntlet", insist="1")
+    assert_blocked(user.stops(), "GAUNTLET FAILED")
+    assert_blocked(user.stops(active=True), "NOTHING HAS CHANGED")
+    assert_approved(user.stops(active=True), "Failures are still open")
+
+
+def test_gauntlet_rules_from(user: User, fake_claude: FakeCli) -> None:
+    gated(user)
+    user.configures("gauntlet", rules_from='"base"')
+    (user.project.path / ".gauntlet" / "checks" / "lint.yml").write_text("command: 'true'\n")
+    assert_blocked(user.stops(), "GAUNTLET FAILED")
+    user.configures("gauntlet", rules_from='"worktree"')
+    assert "GAUNTLET" not in user.stops().stdout
+
+
 def test_claudex_sandbox(user: User, fake_claude: FakeCli) -> None:
     user.configures("claudex", sandbox='"workspace-write"')
     user.project.git()

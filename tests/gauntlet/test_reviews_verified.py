@@ -1,0 +1,208 @@
+"""After a fix the reviewer verifies: it sees what it found, what the agent says, and what has changed since."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_taskie import FakeCli, assert_approved, assert_blocked
+
+from .gates import Gauntlet
+from .reviewing import PASS, client
+
+LINES = [f"value_{number} = {number}" for number in range(1, 101)]
+
+
+def text(**changed: str) -> str:
+    """A hundred lines, some of them changed: `line_7="…"`."""
+    lines = list(LINES)
+    for name, line in changed.items():
+        lines[int(name.removeprefix("line_")) - 1] = line
+    return "".join(f"{line}\n" for line in lines)
+
+
+def issue(line: int | None, words: str, priority: str = "medium", file: str = "code.py") -> Any:
+    return {"file": file, "line": line, "issue": words, "fix": "", "priority": priority}
+
+
+def fails(*violations: Any) -> Any:
+    return client({"status": "fail", "violations": list(violations)})
+
+
+@pytest.fixture
+def found(reviewed: Gauntlet, fake_claude: FakeCli) -> Gauntlet:
+    """A review of two files has found something in line 10 of one."""
+    reviewed.write("code.py", text())
+    reviewed.write("other.py", text())
+    fake_claude.outputs(fails(issue(10, "ten is wrong")), client(PASS))
+    assert_blocked(reviewed.stop(), "ten is wrong")
+    return reviewed
+
+
+def again(gauntlet: Gauntlet, fake_claude: FakeCli, *violations: Any) -> Any:
+    """The agent changes line 10 and says so; the reviewer answers with these."""
+    fake_claude.outputs(client(PASS), fails(*violations) if violations else client(PASS))
+    gauntlet.write("code.py", text(line_10="value_10 = ten()"))
+    gauntlet.answer(status="fixed", result="computed now")
+    return gauntlet.stop()
+
+
+class TestG22TheQuestion:
+    def test_what_has_changed_since(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        assert again(found, fake_claude).json["status"] == "passed"
+        first, second = (call.stdin for call in fake_claude.calls)
+        assert "+value_1 = 1\n" in first
+        assert "This has been reviewed before" not in first
+        assert "ten is wrong" in second
+        assert "computed now" in second
+        assert "-value_10 = 10\n+value_10 = ten()\n" in second
+        assert "value_50" not in second, "what has not changed since"
+        assert "other.py" not in second
+
+    def test_after_a_commit_too(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        found.commit()
+        found.write("code.py", text(line_10="value_10 = ten()"))
+        found.commit()
+        assert found.stop().json["status"] == "passed"
+        assert "-value_10 = 10\n+value_10 = ten()\n" in fake_claude.calls[1].stdin
+        assert "value_50" not in fake_claude.calls[1].stdin
+
+    def test_a_file_that_was_not_changed_before(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        found.write(".gitignore", "gauntlet_logs/\nmore/\n")
+        assert found.stop().json["status"] == "passed"
+        assert " gauntlet_logs/\n+more/\n" in fake_claude.calls[1].stdin
+
+    def test_only_the_answer_is_new(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        found.answer(status="fixed", result="it always was")
+        assert found.stop().json["status"] == "passed"
+        assert "(nothing; look at the files themselves)" in fake_claude.calls[1].stdin
+
+    @pytest.mark.parametrize("how", ["remove", "garbage"])
+    def test_what_was_seen_is_gone(self, found: Gauntlet, fake_claude: FakeCli, how: str) -> None:
+        """Then everything is shown again."""
+        kept = found.logs / ".reviewed"
+        for path in [each for each in kept.rglob("*") if each.is_file()]:
+            path.chmod(0o600)
+            path.unlink() if how == "remove" else path.write_bytes(b"garbage")
+        assert again(found, fake_claude).json["status"] == "passed"
+        assert "+value_50 = 50\n" in fake_claude.calls[1].stdin
+        assert "ten is wrong" in fake_claude.calls[1].stdin
+
+    def test_after_a_pass_it_is_asked_anew(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        again(found, fake_claude)
+        assert not (found.logs / ".reviewed").exists()
+        found.write("code.py", text(line_10="value_10 = 10.0"))
+        found.stop()
+        assert "+value_50 = 50\n" in fake_claude.calls[2].stdin
+        assert "ten is wrong" not in fake_claude.calls[2].stdin
+
+    def test_the_repository_is_left_alone(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        before = sorted(found.path.joinpath(".git").rglob("*"))
+        again(found, fake_claude, issue(10, "ten is wrong"))
+        assert sorted(found.path.joinpath(".git").rglob("*")) == before
+
+    @pytest.mark.parametrize("name", ["na me.py", "ünï.py", 'quo"te.py', "-dash.py", "new\nline.py", "*.py"])
+    def test_any_name(self, found: Gauntlet, fake_claude: FakeCli, name: str) -> None:
+        fake_claude.outputs(fails(issue(10, "ten is wrong")), fails(issue(10, "ten is wrong")))
+        found.write(name, text())
+        found.stop()
+        found.write(name, text(line_30="thirty"))
+        found.stop()
+        assert "-value_30 = 30\n+thirty\n" in fake_claude.calls[-1].stdin
+        assert "value_50" not in fake_claude.calls[-1].stdin
+
+
+class TestG22TheAnswer:
+    def test_still_there(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        assert_blocked(again(found, fake_claude, issue(10, "ten is wrong")), "ten is wrong")
+
+    def test_still_there_in_other_words(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(fails(), fails(issue(12, "10 is not right")))
+        found.answer(status="fixed", result="no, I have not")
+        found.write("other.py", text(line_90="ninety"))
+        assert_blocked(found.stop(), "10 is not right")
+
+    def test_brought_in_by_the_fix(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        assert_blocked(again(found, fake_claude, issue(10, "ten is not defined")), "ten is not defined")
+
+    @pytest.mark.parametrize(
+        "other", [issue(60, "sixty is odd"), issue(10, "ten is odd", file="other.py")], ids=["line", "file"]
+    )
+    def test_outside_of_the_fix(self, found: Gauntlet, fake_claude: FakeCli, other: Any) -> None:
+        """It had its chance: a list that grows with every look is never done."""
+        result = again(found, fake_claude, other)
+        assert result.json["status"] == "passed"
+        log = (found.logs / "previous" / "console.2.log").read_text()
+        assert f"not counted, since it is outside of what has changed: [medium] {other['file']}:{other['line']}" in log
+
+    def test_a_heavy_one_outside_is_told(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        result = again(found, fake_claude, issue(60, "the key is logged", "critical"))
+        assert_approved(result)
+        assert "outside of what has changed: [critical] code.py:60: the key is logged" in result.stderr
+
+    def test_beside_one_that_is_still_there(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        result = again(found, fake_claude, issue(10, "ten is wrong"), issue(60, "sixty is odd"))
+        assert_blocked(result, "1 violation")
+        assert "sixty" not in result.json["reason"]
+
+    def test_failed_without_a_violation(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(client(PASS), client({"status": "fail", "violations": []}))
+        found.write("code.py", text(line_10="value_10 = ten()"))
+        assert_blocked(found.stop(), "failed it without naming a violation")
+
+    def test_absolute_and_dotted_paths(self, found: Gauntlet, fake_claude: FakeCli) -> None:
+        result = again(
+            found, fake_claude, issue(10, "one", file=f"{found.path}/code.py"), issue(10, "two", file="./code.py")
+        )
+        assert_blocked(result, "2 violations")
+        files = {each["file"] for each in json.loads(found.violations().read_text())["violations"]}
+        assert files == {"code.py"}
+
+
+def test_below_the_repositorys_root(gauntlet: Gauntlet, fake_claude: FakeCli) -> None:
+    (gauntlet.path / ".gauntlet").rename(gauntlet.path / "unused")
+    gauntlet.write("sub/.gauntlet/config.yml", "entry_points: [{path: src, reviews: [security]}]")
+    gauntlet.settle()
+    gauntlet.write("sub/src/code.py", text())
+    fake_claude.outputs(
+        fails(issue(10, "ten is wrong", file="src/code.py")), fails(issue(60, "odd", file="src/code.py"))
+    )
+    where = str(gauntlet.path / "sub")
+    assert_blocked(gauntlet.stop(cwd=where), "ten is wrong")
+    gauntlet.write("sub/src/code.py", text(line_10="value_10 = ten()"))
+    assert gauntlet.stop(cwd=where).json["status"] == "passed", "what is outside of the fix does not count"
+    asked = fake_claude.calls[1].stdin
+    assert "--- a/src/code.py\n+++ b/src/code.py\n" in asked
+    assert "-value_10 = 10\n+value_10 = ten()\n" in asked
+    assert "value_50" not in asked
+
+
+def test_no_reviewer_is_left(found: Gauntlet, fake_claude: FakeCli) -> None:
+    """What was found is open, whoever could be asked."""
+    fake_claude.remove()
+    assert_blocked(found.stop(), "ten is wrong")
+
+
+def test_the_reviewer_fails_when_it_should_verify(found: Gauntlet, fake_claude: FakeCli) -> None:
+    """What it had found is still open, and is verified as soon as it can be asked again."""
+    fake_claude.outputs(client(PASS), "", client(PASS))
+    found.check("lint", "true")
+    found.write("code.py", text(line_10="value_10 = ten()"))
+    assert_blocked(found.stop(), "cannot be run now: claude: its answer cannot be used")
+    found.violations().unlink()
+    found.write("code.py", text(line_10="value_10 = ten(10)"))
+    assert found.stop().json["status"] == "passed"
+    assert "ten is wrong" in fake_claude.calls[2].stdin
+    assert "-value_10 = 10\n+value_10 = ten(10)\n" in fake_claude.calls[2].stdin
+
+
+def test_a_reviewer_that_is_down_does_not_hold_the_agent_for_ever(found: Gauntlet, fake_claude: FakeCli) -> None:
+    """It blocks as often as any other failure, and the count is kept though nobody could be asked."""
+    fake_claude.outputs("")
+    told = []
+    for number in range(5):
+        found.write("code.py", text(line_10=f"value_10 = ten({number})"))
+        told.append(found.stop(active=True).json["status"])
+    assert told == ["failed", "failed", "retry_limit_exceeded", "retry_limit_exceeded", "retry_limit_exceeded"]
