@@ -34,7 +34,7 @@ _FENCE = "```"
 _FENCES = 10  # of an answer that are tried, from its end: a finding may quote one
 
 
-class ReviewAnswer(Value):
+class SubagentAnswer(Value):
     """A reviewer's answer: its status, as the table knows it, and what was found. `agent`: under which id the client
     keeps its transcript."""
 
@@ -55,14 +55,14 @@ def on_subagent(event: Event, context: Context) -> Decision:
         if state is None or not state["plan_exists"]:
             return APPROVE
         found = answer(event.fields.get("last_assistant_message"), step)
-        if isinstance(found, ReviewAnswer):
+        if isinstance(found, SubagentAnswer):
             found = found.replace(agent=shown(str(event.fields.get("agent_id")), 40))
         due = state["step"] == step
-        if due and not isinstance(found, ReviewAnswer) and not event.stop_hook_active and not event.bare:
+        if due and not isinstance(found, SubagentAnswer) and not event.stop_hook_active and not event.bare:
             return Decision(_request(step, found), f"Autopilot: {agent} is asked for its answer again: {found}")
         seen = (
             fingerprint(context.root, context.env, context.deadline)
-            if due and isinstance(found, ReviewAnswer)
+            if due and isinstance(found, SubagentAnswer)
             else None
         )
         said = states.edit(context.root, lambda now: _record(now, step, found, seen))
@@ -71,12 +71,12 @@ def on_subagent(event: Event, context: Context) -> Decision:
     return Decision(message=f"Autopilot: {said}")
 
 
-def _record(state: State, step: str, found: ReviewAnswer | str, tree: str | None) -> str:
+def _record(state: State, step: str, found: SubagentAnswer | str, tree: str | None) -> str:
     """Put the answer into the state, or only into its log; what became of it, for a person."""
     kept = state["loop"]["review"]
     if state["step"] != step:
         said = f"{REVIEWERS[step]} answered, but the step at hand is {state['step']}: not recorded"
-    elif not isinstance(found, ReviewAnswer):
+    elif not isinstance(found, SubagentAnswer):
         said = f"{REVIEWERS[step]} gave no answer that counts ({found}): not recorded"
     elif kept is not None and kept["step"] == step and kept["status"] != APPROVED:
         said = f"{REVIEWERS[step]} answered again, but {kept['status']} stands until the coder has been at work"
@@ -89,7 +89,7 @@ def _record(state: State, step: str, found: ReviewAnswer | str, tree: str | None
     return said
 
 
-def answer(text: object, step: str) -> ReviewAnswer | str:
+def answer(text: object, step: str) -> SubagentAnswer | str:
     """The answer at the end of a message, or what is wrong with it."""
     if not isinstance(text, str) or not text.strip():
         return "its last message is empty"
@@ -103,7 +103,7 @@ def answer(text: object, step: str) -> ReviewAnswer | str:
         return f"its status is {shown(str(status), 40)!r}, not one of {', '.join(results(step))}"
     if not isinstance(findings, list) or not all(isinstance(each, str) for each in findings):
         return "its findings are not a list of texts"
-    return ReviewAnswer(str(status), shortened(findings))
+    return SubagentAnswer(str(status), shortened(findings))
 
 
 def shortened(findings: list[str]) -> tuple[str, ...]:

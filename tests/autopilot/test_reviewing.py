@@ -11,7 +11,7 @@ import pytest
 from autopilot.conftest import PATH, ROOT, Autopilot, by_hand, committed, verify
 from pytest_taskie import Events, Project, RunHook, assert_approved, assert_blocked
 from taskie.autopilot import REVIEWERS
-from taskie.autopilot.reviewing import MAX_ANSWER, MAX_FINDINGS, ReviewAnswer, answer
+from taskie.autopilot.reviewing import MAX_ANSWER, MAX_FINDINGS, SubagentAnswer, answer
 
 SPEC_REVIEWER, CODE_QUALITY = REVIEWERS.values()
 MISSING = "src/app.py:1: nobody is greeted"
@@ -228,15 +228,15 @@ class TestAnswers:
         ],
     )
     def test_forms(self, text: str) -> None:
-        assert answer(text, "spec_reviewer") == ReviewAnswer("approved")
+        assert answer(text, "spec_reviewer") == SubagentAnswer("approved")
 
     def test_a_finding_may_quote_a_block(self) -> None:
         text = '```json\n{"status": "needs_refactor", "findings": ["use ```x``` here"]}\n```'
-        assert answer(text, "code_quality") == ReviewAnswer("needs_refactor", ("use ```x``` here",))
+        assert answer(text, "code_quality") == SubagentAnswer("needs_refactor", ("use ```x``` here",))
 
     def test_findings_are_short_lines(self) -> None:
         found = answer(json.dumps({"status": "needs_removal", "findings": ["a\n\x1b b" * 200] * 200}), "spec_reviewer")
-        assert isinstance(found, ReviewAnswer)
+        assert isinstance(found, SubagentAnswer)
         assert len(found.findings) == MAX_FINDINGS + 1
         assert all(len(each) <= 300 and each.isprintable() for each in found.findings)
         assert found.findings[-1] == "… and 180 more"
@@ -244,7 +244,7 @@ class TestAnswers:
     def test_the_longest(self) -> None:
         block = '{"status": "approved"}'
         text = "x" * (MAX_ANSWER - len(block) - 6) + f"```{block}```"
-        assert answer(text, "spec_reviewer") == ReviewAnswer("approved")
+        assert answer(text, "spec_reviewer") == SubagentAnswer("approved")
         assert "longer" in str(answer(f"x{text}", "spec_reviewer"))
 
 
