@@ -11,7 +11,7 @@ import time
 
 from taskie.autopilot import MARKER
 from taskie.project import working_tree
-from taskie.store import StoreError, read_regular, remove, replace
+from taskie.store import StoreError, read_regular, replace
 
 FOLDER = os.path.join("taskie", "autopilot")
 NEXT = ".next"  # what is about to be written: a process may end between the two files
@@ -69,7 +69,6 @@ def write(root: str, path: str, data: bytes) -> None:
             os.rename(copy + NEXT, copy)
         except OSError as error:
             raise StoreError(f"{copy} cannot be written ({error.strerror})") from None
-        remove(copy + LEFT)
 
 
 def agreed(root: str, path: str) -> tuple[bytes | None, bool]:

@@ -143,6 +143,15 @@ class TestAStateThatIsRemoved:
         assert self.TOLD in loop.run("init", "FTR-2", SPEC).stderr
         assert self.TOLD in loop.state["loop"]["warnings"][0]
 
+    def test_once_another_has_begun_it_is_not_put_back(self, loop: Autopilot) -> None:
+        loop.path.unlink()
+        loop.stop()
+        loop.do("init", "FTR-2", SPEC)
+        loop.path.unlink()
+        loop.stop()
+        loop.do("restore")
+        assert loop.state["spec_id"] == "FTR-2"
+
     @pytest.mark.parametrize("stopped", [False, True])
     def test_restore_puts_it_back(self, loop: Autopilot, stopped: bool) -> None:
         before = loop.path.read_bytes()

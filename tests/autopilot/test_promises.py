@@ -321,6 +321,7 @@ EXPLAINS = (
     "`advance` prints what comes next",
     "After `escalate` and `stop` only",
     "After the last task comes `phase_3`",
+    "What git ignores is not there.",
     "Outside a git repository there is no tree to look at:",
     "A hook that denies tools does not see",
     "So the commands look at the content:",
