@@ -111,8 +111,8 @@ def _over(state: State) -> str:
     finished = (state["loop"]["finishing"] or {}).get("step") == "done"
     follows = "phase_3 is done, too" if finished else "what follows is phase_3"
     over = typeable(f"every task is done{noted}; {follows}, see `taskie autopilot status`")
-    listed = [f"\n  warning: {shown(str(each), 200)}" for each in warnings[:MOST]]
-    more = [f"\n  … and {len(warnings) - MOST} more"] if len(warnings) > MOST else []
+    listed = [f". Warning: {shown(str(each), 200)}" for each in warnings[:MOST]]
+    more = [f". … and {len(warnings) - MOST} more"] if len(warnings) > MOST else []
     return "".join([over, *listed, *more])
 
 

@@ -128,7 +128,7 @@ class TestARedSuite:
         assert "phase_3: the whole test suite fails" in done.state["loop"]["warnings"]
         assert at(done) == "branch_ready"
         finish(done)
-        assert_approved(done.stop(), "warning: phase_3: the whole test suite fails")
+        assert_approved(done.stop(), "Warning: phase_3: the whole test suite fails")
 
     def test_that_is_fixed_is_run_again(self, done: Autopilot) -> None:
         done.write("src/app.py", "broken\n")

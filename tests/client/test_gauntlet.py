@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any, Callable
 
@@ -121,6 +122,20 @@ class TestWhateverElseHasBlocked:
         ours = [stop for stop in run.stops if "gauntlet_logs" in stop.stdout or "Gauntlet" in stop.stdout]
         assert [stop.decision for stop in ours] == [None, "block", None]
         assert "not polite" in run.feedback[-1]
+
+    def test_autopilot(self, claude_client: Client, gated: Project) -> None:
+        """It blocks at the turn's first stop, so the gates are asked for the first time within a turn, when it is over."""
+        taskie = shlex.quote(str(ROOT / "bin" / "taskie"))
+        begin = f'{taskie} autopilot init FTR-1 spec.md && {taskie} autopilot plan \'[{{"id": 1, "name": "greet"}}]\''
+        subprocess.run(["sh", "-ec", begin], cwd=gated.path, env=gated.env, check=True, capture_output=True)
+        client = claude_client(plugin=ROOT)
+        done = tool("Bash", command=f"cd {shlex.quote(str(gated.path))} && {taskie} autopilot update 1 status done")
+        client.agent(write(gated, "hello"), "Done.", done, "All done.", write(gated, "hello, please"), "Fixed.")
+        run = client.prompt("greet")
+        assert decisions(run) == ["block", "block", None]
+        assert "The next step is coder" in run.feedback[0]
+        assert "not polite" in run.feedback[1]
+        assert recorded(gated)["status"] == "passed"
 
     def test_the_plans_loop(self, claude_client: Client, gated: Project, plan: Plan) -> None:
         """The gates pass, the review fails, and the agent breaks the code while it answers."""
