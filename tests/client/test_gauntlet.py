@@ -124,7 +124,7 @@ class TestWhateverElseHasBlocked:
         assert "not polite" in run.feedback[-1]
 
     def test_autopilot(self, claude_client: Client, gated: Project) -> None:
-        """It blocks at the turn's first stop, so the gates are asked for the first time within a turn, when it is over."""
+        """It blocks at the first stop, so the gates are asked for the first time within the turn, when it is over."""
         taskie = shlex.quote(str(ROOT / "bin" / "taskie"))
         begin = f'{taskie} autopilot init FTR-1 spec.md && {taskie} autopilot plan \'[{{"id": 1, "name": "greet"}}]\''
         subprocess.run(["sh", "-ec", begin], cwd=gated.path, env=gated.env, check=True, capture_output=True)

@@ -85,7 +85,7 @@ def test_nobody_is_trapped(cheated: Gauntlet, command: str) -> None:
     assert "lint" in result.json["systemMessage"] or "not to be believed" in result.json["systemMessage"]
 
 
-class TestTheRules:
+class TestG17TheRules:
     def test_a_change_is_in_message_and_reason(self, cheated: Gauntlet) -> None:
         assert_blocked(cheated.stop())
         sh(cheated, "echo 'command: ./lint.sh --strict' > .gauntlet/checks/lint.yml")
@@ -160,7 +160,7 @@ class TestWhatGitOverlooks:
         assert_approved(cheated.unified_stop(), r"THE RULES HAVE CHANGED.*\.git/info/exclude \(changed\)")
 
 
-class TestTheRecord:
+class TestG16TheRecord:
     def ledger(self, gauntlet: Gauntlet) -> Path:
         (path,) = (gauntlet.path / ".git" / "taskie" / "gauntlet").glob("*.json")
         return path
@@ -230,7 +230,7 @@ class TestTheRecord:
         assert_approved(result, "nothing can be recorded")
 
 
-class TestWorktrees:
+class TestG16Worktrees:
     def test_they_share_what_has_passed(self, cheated: Gauntlet, project: Project, tmp_path: Path) -> None:
         (cheated.path / "bad").unlink()
         cheated.write("lint.sh", f"#!/bin/sh\necho x >> {tmp_path}/runs\n")
@@ -280,7 +280,7 @@ def test_an_interval_does_not_hold_after_nothing_was_proven(cheated: Gauntlet) -
     assert_blocked(cheated.stop())
 
 
-def test_a_directory_that_is_gone_has_no_gates(cheated: Gauntlet) -> None:
+def test_g18_a_directory_that_is_gone_has_no_gates(cheated: Gauntlet) -> None:
     """To delete what fails is a way to fix it, and everybody can see it."""
     cheated.write(
         ".gauntlet/config.yml",

@@ -161,7 +161,7 @@ class TestAVerdictBelongsToATree:
         assert passing.state == before, "answered from the record"
 
 
-class TestTheLock:
+class TestG19TheLock:
     """It is worth what the process behind it is: alive, it holds; dead, it is taken over at once."""
 
     def test_of_a_living_process(self, passing: Gauntlet) -> None:
