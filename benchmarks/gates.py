@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Callable
 
-from benchmarks.timing import HOOK, ROUNDS, over, ratio, run, timed
+from benchmarks.timing import HOOK, ROOT, ROUNDS, over, ratio, run, timed
 
 _NOBODY = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example.invalid"]
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
@@ -83,7 +83,11 @@ def large(project: Path, env: dict[str, str]) -> None:
         for file in range(100):
             (project / f"src/{folder}/{file}.py").write_text(f"x = {folder * 100 + file}\n")
     env = _begin(project, env, "true")
-    (project / "autopilot-state.json").write_text("{}")
+    run(
+        [sys.executable, "-m", "taskie", "autopilot", "init", "FTR-1", "spec.md"],
+        project,
+        {**env, "PYTHONPATH": str(ROOT)},
+    )
     (project / ".claude/claudex").mkdir(parents=True)
     (project / ".taskie/plans").mkdir(parents=True)
     ratio(
