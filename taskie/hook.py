@@ -143,10 +143,10 @@ def decide(
                 applying.append((name, engine, root))
         except Exception as error:
             decision = _failed(decision, error, env, name)
-    for name, engine, root in applying:
+    for at, (name, engine, root) in enumerate(applying):
         try:
             settings = config.load(root, env)
-            turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress)
+            turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress, at > 0)
             context = project.Context(root, cwd, settings, env, deadline, client, len(applying) == 1)
             if settings.warnings:  # at once, so that they are not lost with an engine that fails
                 decision = merge(decision, Decision(warnings=settings.warnings))

@@ -12,7 +12,7 @@ from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
 from taskie.gauntlet import KINDS, MARKER, PREVIOUS, answers, changes, lock, record, rulebook
-from taskie.gauntlet.config import Gates, load
+from taskie.gauntlet.config import Gates, hook_settings, load
 from taskie.gauntlet.entries import Job, jobs
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.run import RunRequest, execute_run
@@ -44,9 +44,10 @@ def run(timeout: float | None, kinds: tuple[str, ...] = tuple(KINDS), names: Seq
     root = root_here()
     env = dict(os.environ)
     deadline = time.monotonic() + (timeout if timeout is not None else 10 * 365 * 86400.0)
-    setting = settings.load(root, env).gauntlet_rules_from
+    chosen = settings.load(root, env)
+    sealed = record.sealed(ledger_of(root), [])
     progress = _Progress()
-    with rulebook.OpenRules(root, env, deadline, setting, record.sealed(ledger_of(root), []).rules_from) as book:
+    with rulebook.OpenRules(root, env, deadline, chosen.gauntlet_rules_from, sealed) as book:
         config = config_of(book.root)
         known = {name for kind in kinds for name in config.gates[kind]}
         for name in names:
@@ -56,7 +57,10 @@ def run(timeout: float | None, kinds: tuple[str, ...] = tuple(KINDS), names: Seq
             if not any(name in entry.gates[kind] for entry in config.entry_points for kind in kinds):
                 raise CommandError(f"no entry point of {MARKER} uses {name!r}, so it is for no file", 2)
         tick = progress.tick if sys.stderr.isatty() else None
-        request = RunRequest(root, env, deadline, kinds, tuple(names), echo=progress.say, tick=tick, book=book)
+        switches = rulebook.switches(chosen, hook_settings(config, env))
+        request = RunRequest(
+            root, env, deadline, kinds, tuple(names), echo=progress.say, tick=tick, book=book, switches=switches
+        )
         try:
             result = execute_run(request)
         finally:

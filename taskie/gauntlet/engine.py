@@ -61,7 +61,7 @@ def decision(result: RunResult) -> Decision:
         from taskie.gauntlet import telling
 
         reason = _with_rules(result.again or telling.reason(result), result.rules)
-    quiet = result.status in QUIET or (result.status == "passed" and not result.gates)
+    quiet = result.status in QUIET or (result.status in PASSES and not result.gates)
     said = [] if quiet and not result.rules else [spoken(result)]
     said += result.warnings
     return Decision(
@@ -109,9 +109,11 @@ def render(decision: Decision) -> str:
 def spoken(result: RunResult) -> str:
     """The message for the person, with the status where it is not a plain pass."""
     rules = f" {changed_rules(result.rules)}" if result.rules else ""
-    if result.status in ("passed", "passed_with_warnings", "failed", "retry_limit_exceeded"):
-        return f"{result.message}. Status: {SPOKEN[result.status]}{'.' if rules else ''}{rules}"
     log = f" See {result.console_log_path}" if result.console_log_path else ""
+    if result.status in ("passed", "passed_with_warnings", "failed"):
+        return f"{result.message}. Status: {SPOKEN[result.status]}{'.' if rules else ''}{rules}"
+    if result.status == "retry_limit_exceeded":
+        return f"{result.message}.{log} Status: {SPOKEN[result.status]}{'.' if rules else ''}{rules}"
     return f"{result.message}.{log}{rules}"
 
 
@@ -141,15 +143,15 @@ class Look(Value):
 def stop(turn: Turn, context: Context) -> RunResult:
     """The answer to one stop: what is known is read, the gates are run if that says so."""
     root, env = context.root, context.env
-    if env.get(config.ENABLED, "").strip().lower() in config.NO:
-        return RunResult("stop_hook_disabled", f"{DISABLED} ({config.ENABLED})")
     until = context.deadline if context.alone else min(context.deadline, time.monotonic() + SHARE)
     warnings: list[str] = []
     place = _Place(root, env, until, warnings)
     sealed = record.sealed(place.ledger, warnings)
+    if env.get(config.ENABLED, "").strip().lower() in config.NO:
+        return RunResult("stop_hook_disabled", f"{DISABLED} ({config.ENABLED}){_left_open(sealed)}")
     setting = context.config.gauntlet_rules_from
     try:
-        with rulebook.OpenRules(root, env, until, setting, sealed.rules_from) as book:
+        with rulebook.OpenRules(root, env, until, setting, sealed) as book:
             answer = _under(book, turn, context, place, sealed, until)
     except (Invalid, Unable) as error:
         answer = _without_rules(not_run(error), turn, context, place, sealed)
@@ -192,14 +194,14 @@ def _under(
     gates = config.Gates(**known) if known else config.load_settings(book.root).checked()
     settings = config.hook_settings(gates, env)
     warnings = list(settings.warnings)
-    changed = tuple(rulebook.changed(sealed.rules, rules))
+    switches = rulebook.switches(context.config, settings)
+    changed = tuple(rulebook.changed(sealed.rules, {**rules, **switches}))
     if not settings.enabled:
-        left = f". Failures are still open: {_listed(sealed)}" if sealed.failed else ""
-        return RunResult("stop_hook_disabled", DISABLED + left, warnings=tuple(warnings), rules=changed)
+        message = DISABLED + _left_open(sealed)
+        return RunResult("stop_hook_disabled", message, warnings=tuple(warnings), rules=changed)
     log_dir = os.path.join(root, gates.log_dir)
     before = record.beside(sealed, log_dir, place.ledger is not None, warnings)
-    held = is_held(log_dir)
-    answer = unlooked(turn, settings, before, held)
+    answer = unlooked(turn, before)
     progress = False
     if answer is None:
         look = _look(place, gates, rules, log_dir, before)
@@ -207,16 +209,20 @@ def _under(
         answer = looked(turn, look, context.config.gauntlet_insist, gates.max_retries)
         progress = turn.active and not look.unchanged
         if answer is None:
-            answer = idle(settings, before, held)
+            answer = idle(settings, before, is_held(log_dir))
         if answer is None:
             from taskie.gauntlet.run import RunRequest, execute_run
 
             request = RunRequest(
-                root, env, until, reuse=True, active=turn.active, by_hand=False, seen=look.seen, book=book
-            )
+                root, env, until, reuse=True, active=turn.active, by_hand=False, seen=look.seen, book=book,
+                switches=switches,
+            )  # fmt: skip
             answer = execute_run(request, None if known else gates)
-        elif answer.status in BLOCKING and not place.remembers(before, before.insisted + 1 if turn.active else 0):
-            answer = RunResult("stop_hook_active", f"Nothing can be recorded{_left_open(before)}", before.log)
+        elif answer.status in BLOCKING:
+            if not place.remembers(before, before.insisted + 1 if turn.active else 0):
+                answer = RunResult("stop_hook_active", f"Nothing can be recorded{_left_open(before)}", before.log)
+        elif answer.status == "stop_hook_active":
+            place.remembers(before, 0)  # with this the turn is over
         if answer.status in PASSES and look.seen is not None:
             warnings += skips.told(skips.in_force(place.skips, look.seen.branch))
     return answer.replace(
@@ -238,15 +244,15 @@ def _look(place: _Place, gates: Gates, rules: Mapping[str, str], log_dir: str, b
     return Look(before, seen, answers.digest(log_dir) if before.failed else before.answers)
 
 
-def unlooked(turn: Turn, settings: HookSettings, before: Record, held: bool) -> RunResult | None:
+def unlooked(turn: Turn, before: Record) -> RunResult | None:
     """What can be answered without looking at the tree; None if it has to be looked at. Pure."""
     if turn.active and turn.strict:
         message = 'A hook has blocked this turn already, and loop.guard is "strict", so no gate was run'
         return RunResult("stop_hook_active", message + _left_open(before))
-    if turn.active and before.is_new and not turn.progress:
+    if turn.active and before.is_new and not turn.progress and not turn.preceded:
         message = "A hook has blocked this turn already, and no run is on record here, so no gate was run"
         return RunResult("stop_hook_active", f"{message} (no endless loop)")
-    return None if turn.active or before.failed or before.is_orphaned else idle(settings, before, held)
+    return None
 
 
 def looked(turn: Turn, look: Look, insist: int, max_retries: int) -> RunResult | None:
@@ -266,7 +272,8 @@ def looked(turn: Turn, look: Look, insist: int, max_retries: int) -> RunResult |
         return RunResult("retry_limit_exceeded", message, before.log, rules=())
     if before.failed and look.same_tree:
         if turn.active and before.insisted >= insist:
-            message = "Nothing has changed since the last verdict, and it has been repeated often enough for one turn"
+            again = f", and it has been repeated {before.insisted} time{'' if before.insisted == 1 else 's'}"
+            message = f"Nothing has changed since the last verdict{again if before.insisted else ''}"
             return RunResult("stop_hook_active", message + _left_open(before), before.log)
         if look.unchanged and before.reason:
             again = f"NOTHING HAS CHANGED since this verdict, so no gate was run again.\n\n{before.reason}"
@@ -285,7 +292,7 @@ def looked(turn: Turn, look: Look, insist: int, max_retries: int) -> RunResult |
 def idle(settings: HookSettings, before: Record, held: bool) -> RunResult | None:
     """Why no run may begin now, if so. Pure."""
     if held:
-        return RunResult("lock_exists", LOCKED)
+        return RunResult("lock_exists", LOCKED + _left_open(before), before.log)
     # What proved nothing is as good as no run.
     if before.failed or before.is_orphaned or before.status == "infrastructure_error":
         return None
@@ -302,7 +309,7 @@ def _without_rules(result: RunResult, turn: Turn, context: Context, place: _Plac
     """Rules that cannot be used, or are gone, close no gate: what was open is insisted on, and the person is told."""
     gone = not os.path.lexists(os.path.join(context.root, MARKER))
     now = {**rulebook.digests(context.root), **place.overlooked}
-    rules = tuple(rulebook.changed(sealed.rules, now))
+    rules = tuple(rulebook.changed({name: sealed.rules[name] for name in sealed.rules if "/" in name}, now))
     if gone:
         if not sealed.rules:
             return RunResult("no_config", f"No {MARKER} here: this project has no gauntlet")

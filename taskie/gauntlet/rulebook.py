@@ -9,6 +9,8 @@ import os
 import re
 
 from taskie.gauntlet import KINDS, MARKER
+from taskie.gauntlet.verdict import Unable
+from taskie.project import common_git_directory
 from taskie.store import StoreError, digest, read_regular
 from taskie.values import Value
 
@@ -18,12 +20,17 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    from taskie.gauntlet.config import Gates
+    from taskie.config import Config
+    from taskie.gauntlet.changes import GatedRepository
+    from taskie.gauntlet.config import Gates, HookSettings
+    from taskie.gauntlet.record import Record
 
 FOLDER = os.path.dirname(MARKER)
 BASES = ("origin/main", "origin/HEAD", "main", "master")
-EXCLUDE = ".git/info/exclude"
+EXCLUDE, CONFIGURED = ".git/info/exclude", ".git/config"
+_EXCLUDES = re.compile(rb"excludesfile\s*=", re.IGNORECASE)
 _FROM_BASE = re.compile(rb"^rules_from:\s*[\"']?base\b", re.MULTILINE)
+_BASE_BRANCH = re.compile(rb"^base_branch:\s*[\"']?([A-Za-z0-9][^\s\"'#]*)", re.MULTILINE)
 
 
 def digests(root: str) -> dict[str, str]:
@@ -48,19 +55,40 @@ def digests(root: str) -> dict[str, str]:
 
 def overlooked(common: str) -> dict[str, str]:
     """What git was told to overlook, beside the project's own `.gitignore`: files that no gate will ever see."""
+    found = {}
+    patterns = [line for line in _lines(os.path.join(common, "info", "exclude")) if not line.startswith(b"#")]
+    if patterns:
+        found[EXCLUDE] = f"{len(patterns)} pattern{'s' * (len(patterns) > 1)}:{digest(b'|'.join(patterns))}"
+    if configured := [line for line in _lines(os.path.join(common, "config")) if _EXCLUDES.match(line)]:
+        found[CONFIGURED] = f"core.excludesFile:{digest(configured[-1])}"
+    return found
+
+
+def _lines(path: str) -> list[bytes]:
     try:
-        data = read_regular(os.path.join(common, "info", "exclude")) or b""
+        return [line.strip() for line in (read_regular(path) or b"").splitlines() if line.strip()]
     except StoreError:
-        return {}
-    patterns = [line for line in data.splitlines() if line.strip() and not line.startswith(b"#")]
-    return {EXCLUDE: f"{len(patterns)}:{digest(b'|'.join(patterns))}"} if patterns else {}
+        return []
 
 
 def about_overlooked(rules: Mapping[str, str]) -> list[str]:
     """What a person should know of it before there is a verdict to compare with."""
-    count = rules.get(EXCLUDE, "0:").partition(":")[0]
-    named = f"{count} pattern{'' if count == '1' else 's'}"
-    return [] if count == "0" else [f"git overlooks what {EXCLUDE} names ({named}), and so does every gate"]
+    return [
+        f"git overlooks what {name} names ({rules[name].partition(':')[0]}), and so does every gate"
+        for name in (EXCLUDE, CONFIGURED)
+        if name in rules
+    ]
+
+
+def switches(config: Config, settings: HookSettings) -> dict[str, str]:
+    """What else decides about a stop, wherever it is set."""
+    return {
+        "loop.guard": config.loop_guard,
+        "gauntlet.insist": str(config.gauntlet_insist),
+        "gauntlet.rules_from": config.gauntlet_rules_from,
+        "stop_hook.enabled": str(settings.enabled),
+        "stop_hook.run_interval_minutes": f"{settings.interval:g}",
+    }
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -110,68 +138,73 @@ class Rulebook(Value):
 class OpenRules:
     """The rules as a context. Those of a commit are laid out in a directory that is gone afterwards.
 
-    They are the base's if the settings say so, or `config.yml`: the working tree's, the base's own, or, as long as the
-    base's does, the one of the last verdict. So whoever takes the line out of the tree changes nothing.
+    They are the base's if the settings say so, or `config.yml`, the working tree's or the base's own: whoever takes the
+    line out of the tree changes nothing. The base's own is asked before there is a verdict, and then remembered.
     """
 
-    def __init__(self, root: str, env: Mapping[str, str], until: float, setting: str, before: str | None) -> None:
+    def __init__(self, root: str, env: Mapping[str, str], until: float, setting: str, before: Record) -> None:
         self._root = root
         self._wanted = setting == "base" or asks_for_base(root)
-        self._remembered = before == "base"
-        self._git = (root, env, until)
+        self._remembered = before.rules_from == "base" or before.is_new or before.lost
+        self._arguments = (root, env, until)
         self._directory = ""
 
     def __enter__(self) -> Rulebook:
         if not self._wanted and not self._remembered:
             return Rulebook(self._root)
-        book = self._base()
-        if book.commit and not self._wanted and not asks_for_base(book.root):
-            return Rulebook(self._root)
-        return book
-
-    def _base(self) -> Rulebook:
-        """The base is the one that its own rules name: what the working tree says about it is the agent's to change."""
-        from taskie.gauntlet.changes import GatedRepository
-        from taskie.gauntlet.config import load_settings
-
-        self._repository = GatedRepository(*self._git)
-
-        commit = next(filter(None, (self._lay_out(name) for name in BASES)), None)
-        if commit is None:
-            return Rulebook(self._root)
-        named = load_settings(self._directory).base_branch
-        commit = (self._lay_out(named) if named else None) or commit
-        return Rulebook(self._directory, commit)
+        try:
+            return self._base()
+        except Unable:
+            if self._wanted:
+                raise
+            return Rulebook(self._root)  # no repository, or none to speak of: the run says so
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._remove()
-
-    def _lay_out(self, base: str) -> str | None:
-        """The commit at which HEAD left a base, if there are rules in it. They are in the directory then."""
-        git = self._repository
-        code, output, _ = git.attempt(["merge-base", f"{base}^{{commit}}", "HEAD"])
-        if code or not output.split():
-            return None
-        commit = output.split()[0].decode()
-        names = git("ls-tree", "-r", "-z", "--name-only", commit, "--", FOLDER).split(b"\0")
-        paths = [os.fsdecode(name) for name in names if name]
-        if MARKER not in paths:
-            return None
-        import tempfile
-
-        self._remove()
-        self._directory = os.path.realpath(tempfile.mkdtemp(prefix="taskie-rules-"))
-        for path in paths:
-            target = os.path.join(self._directory, path)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "wb") as file:
-                file.write(git("show", f"{commit}:./{path}"))
-        return commit
-
-    def _remove(self) -> None:
         if self._directory:
             import shutil
 
             shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _base(self) -> Rulebook:
+        """The base is the one that its own rules name: what the working tree says about it is the agent's to change."""
+        from taskie.gauntlet.changes import GatedRepository
+
+        git = GatedRepository(*self._arguments)
+        commit = next(filter(None, (_fork(git, name) for name in BASES)), None)
+        if commit is None:
+            return Rulebook(self._root)
+        config = git("show", f"{commit}:./{MARKER}")
+        if not self._wanted and not _FROM_BASE.search(config):
+            return Rulebook(self._root)
+        named = _BASE_BRANCH.search(config)
+        commit = (_fork(git, os.fsdecode(named[1])) if named else None) or commit
+        self._directory = self._lay_out(git, commit)
+        return Rulebook(self._directory, commit)
+
+    def _lay_out(self, git: GatedRepository, commit: str) -> str:
+        directory = os.path.join(common_git_directory(self._root) or "", "taskie", f"rules-{os.getpid()}")
+        try:
+            for path in _listed(git, commit):
+                target = os.path.join(directory, path)
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                with open(target, "wb") as file:
+                    file.write(git("show", f"{commit}:./{path}"))
+        except OSError as error:
+            raise Unable(f"the rules of the base cannot be laid out in {directory} ({error.strerror})") from None
+        return directory
+
+
+def _listed(git: GatedRepository, commit: str) -> list[str]:
+    names = git("ls-tree", "-r", "-z", "--name-only", commit, "--", FOLDER).split(b"\0")
+    return [os.fsdecode(name) for name in names if name]
+
+
+def _fork(git: GatedRepository, base: str) -> str | None:
+    """The commit at which HEAD left a base, if there are rules in it."""
+    code, output, _ = git.attempt(["merge-base", f"{base}^{{commit}}", "HEAD"])
+    if code or not output.split():
+        return None
+    commit = output.split()[0].decode()
+    return commit if MARKER in _listed(git, commit) else None

@@ -58,6 +58,7 @@ class RunRequest(Value):
     active: bool = False
     by_hand: bool = True
     book: Rulebook | None = None
+    switches: Mapping[str, str] = {}
     seen: Snapshot | None = None
     echo: Callable[[str], None] | None = None
     tick: Callable[[Sequence[str]], None] | None = None
@@ -101,7 +102,8 @@ class _Run:
         self.from_base = "base" if book.commit else None
         if book.commit:
             self.warnings.append(f"The rules are those of commit {book.commit[:12]}, where this branch left its base")
-        self.changed_rules = rulebook.changed(self.before.rules, self.rules)
+        self.told_rules = {**self.rules, **request.switches}
+        self.changed_rules = rulebook.changed(self.before.rules, self.told_rules)
         self.warnings += rulebook.about_overlooked(self.rules) if not self.before.rules else []
         self.seen = request.seen or self._look()
         self.skip_ledger = skips.SkipLedger(common, request.root, request.env)
@@ -197,7 +199,7 @@ class _Run:
         if not self.request.names and self.request.kinds == tuple(KINDS):
             after = before.replace(
                 status=status, message=message, tree=seen.tree, key=seen.key, branch=seen.branch, commit=seen.commit,
-                prefix=seen.prefix, rules=before.rules or self.rules, rules_from=self.from_base, gates=gates,
+                prefix=seen.prefix, rules=before.rules or self.told_rules, rules_from=self.from_base, gates=gates,
                 settings=rulebook.noted(self.config, self.rules),
                 in_base=self.base.holds_head,
             )  # fmt: skip
@@ -227,7 +229,7 @@ class _Run:
         tree = self.seen.tree
         known = before.replace(gates={key: gate for key, gate in before.gates.items() if key not in self.moot})
         verdict = conclude(results, names, known, tree, self.config.max_retries, request.by_hand)
-        after = recorded(before, results, verdict, tree=tree, rules=self.rules, complete=complete, moot=self.moot)
+        after = recorded(before, results, verdict, tree=tree, rules=self.told_rules, complete=complete, moot=self.moot)
         ran = any(result.log and not result.reused for result in results)
         # Gates change files too; progress is counted from what they left.
         seen = self._look() if verdict.still_open else self.seen

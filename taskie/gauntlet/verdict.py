@@ -63,7 +63,7 @@ It ends with one of: "Status: Passed", "Status: Passed with warnings" (violation
 "Status: Retry limit exceeded" (a person has to look at it)."""
 
 
-START_OVER = "`taskie gauntlet clean` starts over"
+START_OVER = "`taskie gauntlet clean` starts over, and `taskie gauntlet skip` passes over one of them"
 BLOCKING = ("failed",)  # the statuses with which the agent must go on; whoever decides about a stop looks here
 
 
@@ -268,7 +268,7 @@ def recorded(
 
 def spent_message(open_gates: Sequence[str], max_retries: int) -> str:
     count = len(open_gates)
-    failures = f"{count} gate{'' if count == 1 else 's'} still failing" if count else "the last run failed"
+    failures = f"{count} gate{'' if count == 1 else 's'} open since the last run" if count else "the last run failed"
     which = ", ".join(open_gates[:8]) or "see the logs"
     limit = f"The retry limit ({max_retries}) is exceeded and {failures}: {which}"
     return typeable(f"{limit}. A person should look at it; then {START_OVER}")

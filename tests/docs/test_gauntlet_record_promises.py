@@ -35,7 +35,7 @@ PROMISES = (
     ("A gate that has failed is open until it passes, `clean` or not.", CHEATS, "test_a_cheat"),
     ("now or earlier on the same files, here or in another worktree", CHEATS, "test_they_share_what_has_passed"),
     ("new files in a new turn start over", DECISIONS, "test_another_tree_starts_anew"),
-    ("or a hook has blocked and no run is on record here", DECISIONS, "test_never_asked_before"),
+    ("or a hook that is not ours has blocked and no run is on record here", DECISIONS, "test_never_asked_before"),
     ("the lock of a dead process is taken over at once", TRUTH, "test_that_nobody_holds test_of_a_living_process"),
     ("always one line, always exit 0", STATUS, "test_structure"),
     ("Every approval that is not a pass says so in `systemMessage`,", TRUTH, "test_every_approval_that_is_not_a_pass"),

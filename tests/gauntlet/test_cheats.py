@@ -126,13 +126,45 @@ class TestG17TheRules:
         sh(cheated, "git add -A; git commit -qm 'Other rules'; rm -rf .gauntlet")
         cheated.write("bad", "other\n")
         assert_blocked(cheated.stop(active=True, env=env), "bad is here")
-        assert not list(Path(project.env.get("TMPDIR", "/tmp")).glob("taskie-rules-*")), "nothing stays behind"
+        assert not list((cheated.path / ".git" / "taskie").glob("rules-*")), "nothing stays behind"
+
+    def test_from_the_base_that_says_so_before_any_verdict(self, cheated: Gauntlet) -> None:
+        """Whoever takes the line out of the working tree before the first stop changes nothing."""
+        (cheated.path / "bad").unlink()
+        sh(cheated, "echo 'rules_from: base' >> .gauntlet/config.yml")
+        cheated.settle()
+        cheated.write("bad", "")
+        sh(cheated, "sed -i /rules_from/d .gauntlet/config.yml; echo 'command: \"true\"' > .gauntlet/checks/lint.yml")
+        assert_blocked(cheated.stop(), "bad is here")
 
     def test_a_base_without_rules(self, cheated: Gauntlet, project: Project) -> None:
         project.git("checkout", "-q", "--orphan", "bare")
         project.git("commit", "-q", "--allow-empty", "-m", "Nothing")
         project.git("branch", "-f", "main", "bare")
         assert_blocked(cheated.stop(env={"TASKIE_GAUNTLET_RULES_FROM": "base"}), "bad is here")
+
+
+class TestBesideAutopilot:
+    """It is asked first, and its block ends the search: the gates hear of the turn when it lets go."""
+
+    @pytest.fixture
+    def planned(self, cheated: Gauntlet) -> Gauntlet:
+        sh(cheated, 'taskie autopilot init F s.md && taskie autopilot plan \'[{"id": 1, "name": "a"}]\'')
+        return cheated
+
+    def test_a_red_tree_that_no_gate_has_seen(self, planned: Gauntlet) -> None:
+        assert_blocked(planned.unified_stop(), "Autopilot")
+        assert_blocked(planned.unified_stop(active=True), "bad is here")
+
+    def test_each_turn_has_its_repetitions(self, planned: Gauntlet) -> None:
+        for _ in range(3):
+            assert_blocked(planned.unified_stop(), "Autopilot")
+            for _ in range(2):
+                assert_blocked(planned.unified_stop(active=True), "GAUNTLET FAILED")
+            last = planned.unified_stop(active=True)
+            if "suppressOutput" not in last.json:  # the first turn's first answer was a run, and no repetition
+                last = planned.unified_stop(active=True)
+            assert_approved(last, "Failures are still open: check:.:lint")
 
 
 class TestWhatGitOverlooks:
@@ -156,6 +188,8 @@ class TestWhatGitOverlooks:
         sh(cheated, "mkdir -p .git/info; echo bad > .git/info/exclude; echo x > bad")
         assert_approved(cheated.unified_stop(), r"git overlooks what .git/info/exclude names \(1 pattern\)")
         assert cheated.unified_stop().json == {"suppressOutput": True}, "it is told once"
+        sh(cheated, "git config core.excludesFile .git/more")
+        assert_approved(cheated.unified_stop(), r"THE RULES HAVE CHANGED.*\.git/config \(new\)")
         sh(cheated, "echo worse >> .git/info/exclude")
         assert_approved(cheated.unified_stop(), r"THE RULES HAVE CHANGED.*\.git/info/exclude \(changed\)")
 

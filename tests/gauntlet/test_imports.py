@@ -44,7 +44,7 @@ def test_a_run(passing: Gauntlet, project: Project, events: Events) -> None:
 def test_no_run(passing: Gauntlet, project: Project, events: Events) -> None:
     passing.configure(stop_hook={"run_interval_minutes": 10})
     imported(project, events)
-    assert imported(project, events) & {"subprocess", "taskie.gauntlet.run", "taskie.tree"} == set()
+    assert imported(project, events) & {"subprocess", "yaml", "taskie.gauntlet.run"} == set()
 
 
 def test_no_gates(project: Project, events: Events, tmp_path: Path) -> None:
