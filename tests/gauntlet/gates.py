@@ -57,7 +57,7 @@ class Gauntlet:
         self.project = project
         self.path = project.path
         self.logs = project.path / "gauntlet_logs"
-        self.env = {"PYTHONPATH": str(ROOT)}
+        self.env = {"PYTHONPATH": str(ROOT), "CI": ""}  # whose own runs are of no concern here
         self._run_hook = run_hook
         self._events = events
         self._settings: dict[str, Any] = {"stop_hook": {"run_interval_minutes": 0}}
