@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from taskie.claudex.findings import amounts, objection
+from taskie.claudex.findings import amounts, numbers, objection
 from taskie.claudex.state import CANCELLED, CLEAN, LEFT_OPEN, MAX_REACHED, NONE, PLAN
 from taskie.claudex.texts import persona
 from taskie.protocol import shown
@@ -71,10 +71,8 @@ def table(found: Sequence[tuple[int, Findings]]) -> list[str]:
 
 
 def _row(round_: int, found: Findings) -> tuple[str, ...]:
-    counted = found.there and not found.problem
-    counts = [str(count) if counted else "-" for count in found.counts]
     where = found.name if found.there else "never run"
-    return (str(round_), persona(round_).name, *counts, where + (" (only its beginning)" if found.cut else ""))
+    return (str(round_), persona(round_).name, *numbers(found), where + (" (only its beginning)" if found.cut else ""))
 
 
 def duration(seconds: int) -> str:
