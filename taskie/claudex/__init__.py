@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 
 MARKER = ".claude/claudex"
 STATE = ".state"
+ROLLED_BACK = "rolled-back"  # which loops a rollback has cut short, until the person has been told
 EVENTS = {"Stop": ""}
 TRACES: tuple[str, ...] = ()
 SUMMARY = "a plan or a diff that a second agent, Codex, reviews round by round"
 
 
 def detect(roots: list[str]) -> str | None:
-    """The nearest that holds a loop."""
+    """The nearest that holds a loop, or the note that one was removed."""
     return next((root for root in roots if _holds_a_state(os.path.join(root, MARKER))), None)
 
 
 def _holds_a_state(directory: str) -> bool:
     try:
-        return any(name.endswith(STATE) for name in os.listdir(directory))
+        return any(name.endswith(STATE) or name == ROLLED_BACK for name in os.listdir(directory))
     except OSError:
         return False
 

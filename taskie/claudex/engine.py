@@ -10,7 +10,7 @@ import json
 import os
 import time
 
-from taskie.claudex import MARKER, STATE, artefacts, runner, state, steps, summary, texts
+from taskie.claudex import MARKER, ROLLED_BACK, STATE, artefacts, runner, state, steps, summary, texts
 from taskie.claudex.findings import objection
 from taskie.project import typeable, working_tree
 from taskie.protocol import APPROVE, Decision, merge, shown, speakable
@@ -43,7 +43,7 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     loops, problems = state.load_all(directory)
     refused = _tracked(loops, context)
     loops = [loop for loop in loops if loop not in refused]
-    told = _tell_of_ends(steps.untold(loops, root, event.session_id), event, root)
+    told = merge(_tell_of_rollbacks(context), _tell_of_ends(steps.untold(loops, root, event.session_id), event, root))
     choice = steps.choose(loops, root, event.session_id)
     if choice.loop is None or (refused and not choice.loop.active):
         return merge(told, _without_a_loop(choice, refused, problems, event, root))
@@ -141,6 +141,18 @@ def _over(root: str, loop: Loop) -> Decision:
     cleaned = artefacts.clean_up(artefacts.directory_of(root), loop.review_id)
     untold = cleaned and state.TOLD not in loop.fields
     return _approve(root, f"loop {loop.review_id} is done", message=_summary(root, loop) if untold else None)
+
+
+def _tell_of_rollbacks(context: Context) -> Decision:
+    """The person hears once which loops were removed before their ends were told."""
+    directory = artefacts.directory_of(context.root)
+    path = os.path.join(directory, ROLLED_BACK)
+    if not os.path.lexists(path):
+        return APPROVE
+    from taskie.claudex.tracking import is_tracked
+
+    lines = [] if is_tracked(path, context.env) else artefacts.take_rollback(directory)
+    return Decision(message="\n".join(f"Claudex: {line}. Its files are gone." for line in lines)) if lines else APPROVE
 
 
 def _tell_of_ends(loops: Sequence[Loop], event: Event, root: str) -> Decision:

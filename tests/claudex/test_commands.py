@@ -110,7 +110,7 @@ class TestRollback:
         done = claudex.run("rollback")
         assert done.returncode == 0
         assert f"removed reviews/review-{ID}.md" in done.stdout
-        assert sorted(path.name for path in claudex.directory.iterdir()) == ["log", "notes.md"]
+        assert sorted(path.name for path in claudex.directory.iterdir()) == ["log", "notes.md", "rolled-back"]
         assert [path.name for path in reviews.iterdir()] == ["review-of-mine.md"]
         assert (claudex.root / "PLAN.md").exists()
         assert "ROLLBACK" in claudex.log[-1]
@@ -123,7 +123,7 @@ class TestRollback:
         (claudex.directory / ID).symlink_to(mine)
         assert claudex.run("rollback").returncode == 0
         assert (mine / "file").exists()
-        assert [path.name for path in claudex.directory.iterdir()] == ["log"]
+        assert sorted(path.name for path in claudex.directory.iterdir()) == ["log", "rolled-back"]
 
     def test_nothing_there(self, claudex: Claudex) -> None:
         assert "nothing to roll back" in claudex.run("rollback").stdout
@@ -207,5 +207,6 @@ def test_each_command_explains_itself(words: list[str], capsys: pytest.CaptureFi
 def test_after_a_rollback_the_hook_is_silent(claudex: Claudex) -> None:
     claudex.start()
     claudex.run("rollback")
+    assert "was rolled back" in claudex.client_stop().stderr
     assert claudex.client_stop().json == APPROVE
     assert claudex.process_unified_stop().json == {"suppressOutput": True}
