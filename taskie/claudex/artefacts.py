@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 
-from taskie.claudex import MARKER, ROLLED_BACK, STATE, findings
+from taskie.claudex import LOG, MARKER, STATE, UNTOLD, findings, since_told
 from taskie.claudex.state import PLAN, is_review_id, now
 from taskie.claudex.texts import Names
 from taskie.project import is_inside, own_command, quoted
 from taskie.protocol import shown
-from taskie.store import StoreError, read_beginning, replace
+from taskie.store import StoreError, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from taskie.claudex.findings import Findings
     from taskie.claudex.state import Loop
 
-LOG = "log"
 PLAN_FILE = "PLAN.md"
 REVIEWS = "reviews"
 _LEFT = ("-runner.sh", "-prompt.txt", ".lock", ".told")
@@ -208,30 +208,11 @@ def remove_bad_states(directory: str, stems: list[str]) -> list[str]:
     return [name for name in bad if _unlink(os.path.join(directory, name))]
 
 
-def note_rollback(directory: str, lines: list[str]) -> None:
-    """Keep for the next stop what a rollback cuts short, after what an earlier one did."""
-    path = os.path.join(directory, ROLLED_BACK)
-    if not lines:
-        return
-    try:
-        before = read_beginning(path, _ENOUGH)
-        text = "".join(f"{shown(line, 400)}\n" for line in lines)
-        replace(path, (before[0] if before else b"") + text.encode("utf-8", "replace"))
-    except StoreError:
-        pass  # a full disk is a reason to remove something
-
-
-def take_rollback(directory: str) -> list[str]:
-    """What rollbacks have cut short since the last stop; from now on it is known."""
-    path = os.path.join(directory, ROLLED_BACK)
-    try:
-        found = read_beginning(path, _ENOUGH)
-    except StoreError:
-        found = b"", False  # a link, or nothing that can be read
-    if found is None:
-        return []
-    _unlink(path)
-    return [shown(line, 400) for line in found[0].decode("utf-8", "replace").splitlines() if line][:_MOST_EARLIER]
+def untold_rollbacks(directory: str) -> list[str]:
+    """What rollbacks have cut short, as the log has it, since the person was last told of such a thing."""
+    begin = re.compile(rf"\[[^\]]*\] {UNTOLD}: ")
+    lines = since_told(directory).decode("utf-8", "replace").splitlines()
+    return [shown(line[match.end() :], 400) for line in lines if (match := begin.match(line))][-_MOST_EARLIER:]
 
 
 def remove_everything(root: str) -> list[str]:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from taskie import project
-from taskie.claudex import MARKER, artefacts, detect, state, steps, summary
+from taskie.claudex import MARKER, UNTOLD, artefacts, detect, state, steps, summary
 from taskie.claudex.findings import objection
 from taskie.claudex.state import Loop
 from taskie.claudex.tracking import is_tracked
@@ -252,11 +252,12 @@ def rollback() -> int:
     try:
         with _locked(directory):
             cut_short = _untold(root)
-            artefacts.note_rollback(directory, cut_short)
             gone = artefacts.remove_everything(root)
     except (OSError, StoreError) as error:
         raise CommandError(f"{directory} cannot be rolled back ({error})") from None
-    artefacts.write_log(root, "; ".join([f"ROLLBACK: {len(gone)} removed", *cut_short]))
+    artefacts.write_log(root, f"ROLLBACK: {len(gone)} removed")
+    for line in cut_short:
+        artefacts.write_log(root, f"{UNTOLD}: {line}")
     for name in gone:
         print(f"removed {shown(name)}")
     print(f"{'Nothing was left to remove' if not gone else 'Rolled back'}; the log and PLAN.md stay.")

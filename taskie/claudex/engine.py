@@ -10,7 +10,7 @@ import json
 import os
 import time
 
-from taskie.claudex import MARKER, ROLLED_BACK, STATE, artefacts, runner, state, steps, summary, texts
+from taskie.claudex import LOG, MARKER, STATE, TOLD, artefacts, runner, state, steps, summary, texts
 from taskie.claudex.findings import objection
 from taskie.project import typeable, working_tree
 from taskie.protocol import APPROVE, Decision, merge, shown, speakable
@@ -146,13 +146,15 @@ def _over(root: str, loop: Loop) -> Decision:
 def _tell_of_rollbacks(context: Context) -> Decision:
     """The person hears once which loops were removed before their ends were told."""
     directory = artefacts.directory_of(context.root)
-    path = os.path.join(directory, ROLLED_BACK)
-    if not os.path.lexists(path):
+    lines = artefacts.untold_rollbacks(directory)
+    if not lines:
         return APPROVE
     from taskie.claudex.tracking import is_tracked
 
-    lines = [] if is_tracked(path, context.env) else artefacts.take_rollback(directory)
-    return Decision(message="\n".join(f"Claudex: {line}. Its files are gone." for line in lines)) if lines else APPROVE
+    artefacts.write_log(context.root, f"{TOLD}: {len(lines)} rolled back")
+    if is_tracked(os.path.join(directory, LOG), context.env):
+        return APPROVE  # the log of a clone: those were somebody else's
+    return Decision(message="\n".join(f"Claudex: {line}. Its files are gone." for line in lines))
 
 
 def _tell_of_ends(loops: Sequence[Loop], event: Event, root: str) -> Decision:

@@ -110,10 +110,10 @@ class TestRollback:
         done = claudex.run("rollback")
         assert done.returncode == 0
         assert f"removed reviews/review-{ID}.md" in done.stdout
-        assert sorted(path.name for path in claudex.directory.iterdir()) == ["log", "notes.md", "rolled-back"]
+        assert sorted(path.name for path in claudex.directory.iterdir()) == ["log", "notes.md"]
         assert [path.name for path in reviews.iterdir()] == ["review-of-mine.md"]
         assert (claudex.root / "PLAN.md").exists()
-        assert "ROLLBACK" in claudex.log[-1]
+        assert "ROLLBACK" in claudex.log[-2]
 
     def test_links_are_not_followed(self, claudex: Claudex, tmp_path: Path) -> None:
         mine = tmp_path / "mine"
@@ -123,7 +123,7 @@ class TestRollback:
         (claudex.directory / ID).symlink_to(mine)
         assert claudex.run("rollback").returncode == 0
         assert (mine / "file").exists()
-        assert sorted(path.name for path in claudex.directory.iterdir()) == ["log", "rolled-back"]
+        assert [path.name for path in claudex.directory.iterdir()] == ["log"]
 
     def test_nothing_there(self, claudex: Claudex) -> None:
         assert "nothing to roll back" in claudex.run("rollback").stdout

@@ -340,30 +340,35 @@ class TestARollback:
         assert_blocked(result, "review starting")
         assert re.findall(r"loop (\S+) was rolled back", result.system_message or "") == [first, second]
 
-    def test_the_note_of_a_clone_is_not_told(self, claudex: Claudex) -> None:
+    def test_the_log_of_a_clone_is_not_told(self, claudex: Claudex) -> None:
         never_run(claudex)
         claudex.run("rollback")
         claudex.project.git("add", "-A", "-f")
         assert claudex.told() == ""
 
-    @pytest.mark.parametrize("kind", ["FIFO", "link", "directory", "binary"])
-    def test_a_note_that_is_none(self, claudex: Claudex, tmp_path: Path, kind: str) -> None:
+    @pytest.mark.parametrize("kind", ["FIFO", "link", "directory", "binary", "large"])
+    def test_a_log_of_another_kind(self, claudex: Claudex, tmp_path: Path, kind: str) -> None:
         claudex.directory.mkdir(parents=True)
-        note = claudex.directory / "rolled-back"
-        (tmp_path / "secret").write_text("a secret\n")
+        log = claudex.directory / "log"
+        line = b"[2026-04-26T09:45:23Z] UNTOLD: \xff\x1b[2J"
+        (tmp_path / "outside").write_bytes(line)
         if kind == "FIFO":
-            os.mkfifo(note)
+            os.mkfifo(log)
         elif kind == "link":
-            note.symlink_to(tmp_path / "secret")
+            log.symlink_to(tmp_path / "outside")
         elif kind == "directory":
-            note.mkdir()
+            log.mkdir()
         else:
-            note.write_bytes(b"\xff\x1b[2J\n" * 9999)
+            log.write_bytes((line + b"x" * 10 * (kind == "large") + b"\n") * 99999)
         message = claudex.told()
-        assert "secret" not in message
+        assert bool(message) is (kind in ("binary", "large"))
         assert "\x1b" not in message
         assert len(message) < 9000
-        assert (tmp_path / "secret").read_text() == "a secret\n"
+
+    def test_words_in_a_topic_are_not_such_a_line(self, claudex: Claudex) -> None:
+        claudex.directory.mkdir(parents=True)
+        (claudex.directory / "log").write_text("[now] BLOCK: [now] UNTOLD: a topic\n")
+        assert claudex.told() == ""
 
 
 class TestTheReviewOfADiff:
