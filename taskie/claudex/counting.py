@@ -14,7 +14,7 @@ _WITHOUT_HASHES = 2  # the level of a heading in bold: what `##` would be
 _NAMED = r"[\W_]*(?:\d+[.)] *)?(?:severity: *)?[\W_]*(?P<severity>critical|high|medium|low)"
 _KIND = r"(?:[- ](?:severity|priority|risk|impact))?(?: (?:findings?|issues?|problems?|concerns?))?"
 _HEADING = re.compile(rf"{_NAMED}{_KIND}[\W_]*(?:\d+)?[\W_]*", re.IGNORECASE)
-_TITLED = re.compile(rf"{_NAMED}{_KIND}[*_]*(?::|\]|\)| +[-–—] )[*_: ]*(?P<title>[^\n]*\w[^\n]*)", re.IGNORECASE)
+_TITLED = re.compile(rf"{_NAMED}{_KIND}[*_]*(?::|\]|\)| +[-\u2013\u2014] )[*_: ]*(?P<title>[^\n]*\w[^\n]*)", re.IGNORECASE)
 _ITEM = re.compile(r"(?P<bullet>[-*+]|[0-9]{1,4}[.)])[ \t]+(?=\S)")
 _NOTHING = re.compile(
     r"[\W_]*(?:none|nothing|n/?a|no (?:(?:substantive|material|high|medium|low|severity|other|further|new) ){0,3}"

@@ -18,7 +18,8 @@ class Findings(Value):
     """One file. `name`: its path from the project's root.
 
     `there`: a file that is not blank. `clean`: it says that there is nothing, and not a word more. `cut`: only its
-    beginning was counted. `least`: the severities of which there may be more than the counts say. `problem`: why it could not be read.
+    beginning was counted. `least`: the severities of which there may be more than the counts say. `problem`: why it
+    could not be read.
     """
 
     name: str

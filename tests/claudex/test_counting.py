@@ -36,7 +36,7 @@ FORMS = {
     "colours": ("## \U0001f534 High\n- a\n", "1 0 0"),
     "critical is high": ("## Critical\n- a\n## High\n- b\n", "2 0 0"),
     "findings as headings": (
-        "### High: SQL injection\ntext\n#### Fix\n- x\n### [Low] a name\ntext\n### Low - b\n",
+        "### High: SQL injection\ntext\n#### Fix\n- x\n### [Low] a name\ntext\n### Low \u2014 b\n",
         "1 0 2",
     ),
     "findings as bold lines": ("**High:** no tests\n\n**Medium**: no rollback\n", "1 1 0"),
