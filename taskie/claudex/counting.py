@@ -14,7 +14,8 @@ _WITHOUT_HASHES = 2  # the level of a heading in bold: what `##` would be
 _NAMED = r"[\W_]*(?:\d+[.)] *)?(?:severity: *)?[\W_]*(?P<severity>critical|high|medium|low)"
 _KIND = r"(?:[- ](?:severity|priority|risk|impact))?(?: (?:findings?|issues?|problems?|concerns?))?"
 _HEADING = re.compile(rf"{_NAMED}{_KIND}[\W_]*(?:\d+)?[\W_]*", re.IGNORECASE)
-_TITLED = re.compile(rf"{_NAMED}{_KIND}[*_]*(?::|\]|\)| +[-\u2013\u2014] )[*_: ]*(?P<title>[^\n]*\w[^\n]*)", re.IGNORECASE)
+_TITLED = re.compile(rf"{_NAMED}{_KIND}[*_]*(?::|\]|\)| +[-\u2013\u2014] )[*_: ]*(?P<title>.*\w.*)", re.IGNORECASE)
+_EARLIER = "earlier findings"  # the heading under which a reviewer says what became of them: they are not open
 _ITEM = re.compile(r"(?P<bullet>[-*+]|[0-9]{1,4}[.)])[ \t]+(?=\S)")
 _NOTHING = re.compile(
     r"[\W_]*(?:none|nothing|n/?a|no (?:(?:substantive|material|high|medium|low|severity|other|further|new) ){0,3}"
@@ -66,11 +67,17 @@ def count(text: str) -> tuple[dict[str, int], set[str]]:
 
 def _sections(text: str) -> list[_Section]:
     section: _Section | None = None
+    earlier = False
     found: list[_Section] = []
     for line in _lines(text):
         hashes = len(line) - len(line.lstrip("#"))
         item = _ITEM.match(line)
         named = None if item else _named(line)
+        if hashes and (named is None or not named[1]):
+            earlier = _EARLIER in line.lower() or (earlier and named is None and hashes > _WITHOUT_HASHES)
+        if earlier:
+            section = None
+            continue
         if named is not None and (hashes or named[1] == "" or line.startswith(("*", "_", "["))):
             # One with a title is a finding, and the headings below it are its parts.
             section = _Section(named[0], len(line) if named[1] else hashes or _WITHOUT_HASHES)

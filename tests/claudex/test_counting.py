@@ -43,6 +43,11 @@ FORMS = {
     "severities in the items": ("# Review\n- [High] a\n- **Low**: b\n1. High: c\n", "2 0 1"),
     "none": ("## High\nNone.\n## Medium\n- none\n## Low\n- a\n\n---\n", "0 0 1"),
     "no findings": ("## High\nNo high severity findings.\n## Medium\n_N/A_\n## Low\n1. a\n", "0 0 1"),
+    "what became of earlier ones": (
+        "## High\n- a\n## Earlier findings\n- [High] b: settled\n**Low:** c, moot\n### Low: d\n### e\n- High: f\n",
+        "1 0 0",
+    ),
+    "new ones after the earlier ones": ("## Earlier findings\n- High: a\n## Low\n- b\n## Notes\n- [High] c\n", "1 0 1"),
     "another heading ends it": ("- before\n### HIGH:\n- x\n-no bullet\n- \n## Other\n- y\n", "1 0 0"),
     "a comment in code": ("## High\n- a\n```sh\n# Low\n- no\n```\n- b\n", "2 0 0"),
     "a fence that is not closed": ("## High\n- a\n```\n- b\n## Low\n- c\n", "2 0 1"),
