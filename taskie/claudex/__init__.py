@@ -19,14 +19,21 @@ if TYPE_CHECKING:
 
 MARKER = ".claude/claudex"
 STATE = ".state"
+LOG = "log"
+UNTOLD, TOLD = "UNTOLD", "TOLD"  # in the log: what a rollback cut short, and that the person has heard of it
+_TAIL = 1 << 16
 EVENTS = {"Stop": ""}
 TRACES: tuple[str, ...] = ()
 SUMMARY = "a plan or a diff that a second agent, Codex, reviews round by round"
 
 
 def detect(roots: list[str]) -> str | None:
-    """The nearest that holds a loop."""
-    return next((root for root in roots if _holds_a_state(os.path.join(root, MARKER))), None)
+    """The nearest that holds a loop, or the word that one was removed."""
+    return next((root for root in roots if _applies(os.path.join(root, MARKER))), None)
+
+
+def _applies(directory: str) -> bool:
+    return _holds_a_state(directory) or f"] {UNTOLD}: ".encode() in since_told(directory)
 
 
 def _holds_a_state(directory: str) -> bool:
@@ -34,6 +41,21 @@ def _holds_a_state(directory: str) -> bool:
         return any(name.endswith(STATE) for name in os.listdir(directory))
     except OSError:
         return False
+
+
+def since_told(directory: str) -> bytes:
+    """The end of the log, after the last word that the person has heard of what a rollback cut short."""
+    try:
+        fd = os.open(os.path.join(directory, LOG), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        end = os.pread(fd, _TAIL, max(0, os.fstat(fd).st_size - _TAIL))
+    except OSError:  # a FIFO, a directory
+        return b""
+    finally:
+        os.close(fd)
+    return end.rpartition(f"] {TOLD}: ".encode())[2]
 
 
 def on_event(event: Event, turn: Turn, context: Context) -> Decision:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 
-from taskie.claudex import MARKER, STATE, findings
+from taskie.claudex import LOG, MARKER, STATE, UNTOLD, findings, since_told
 from taskie.claudex.state import PLAN, is_review_id, now
 from taskie.claudex.texts import Names
 from taskie.project import is_inside, own_command, quoted
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from taskie.claudex.findings import Findings
     from taskie.claudex.state import Loop
 
-LOG = "log"
 PLAN_FILE = "PLAN.md"
 REVIEWS = "reviews"
 _LEFT = ("-runner.sh", "-prompt.txt", ".lock", ".told")
@@ -206,6 +206,13 @@ def remove_bad_states(directory: str, stems: list[str]) -> list[str]:
     """Remove `.state` files whose names are not review ids; returns the names of those that are gone."""
     bad = [stem + STATE for stem in stems if not is_review_id(stem)]
     return [name for name in bad if _unlink(os.path.join(directory, name))]
+
+
+def untold_rollbacks(directory: str) -> list[str]:
+    """What rollbacks have cut short, as the log has it, since the person was last told of such a thing."""
+    begin = re.compile(rf"\[[^\]]*\] {UNTOLD}: ")
+    lines = since_told(directory).decode("utf-8", "replace").splitlines()
+    return [shown(line[match.end() :], 400) for line in lines if (match := begin.match(line))][-_MOST_EARLIER:]
 
 
 def remove_everything(root: str) -> list[str]:

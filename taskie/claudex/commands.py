@@ -6,7 +6,7 @@ import os
 import sys
 
 from taskie import project
-from taskie.claudex import MARKER, artefacts, detect, state, steps
+from taskie.claudex import MARKER, UNTOLD, artefacts, detect, state, steps, summary
 from taskie.claudex.findings import objection
 from taskie.claudex.state import Loop
 from taskie.claudex.tracking import is_tracked
@@ -46,6 +46,16 @@ def _active(root: str) -> list[Loop]:
     """The loops of this project that are not over, the newest first."""
     loops = state.load_all(artefacts.directory_of(root))[0]
     return [loop for loop in loops if loop.active and steps.belongs(loop, root)]
+
+
+def _untold(root: str) -> list[str]:
+    """A line about each loop of this project of whose end the person has not heard."""
+    directory = artefacts.directory_of(root)
+    loops = [
+        each for each in state.load_all(directory)[0] if (each.active or each.untold) and steps.belongs(each, root)
+    ]
+    ours = [each for each in loops if not is_tracked(state.path_of(directory, each.review_id), os.environ)]
+    return [summary.rolled_back(each, artefacts.reviewed(root, each)) for each in reversed(ours)]
 
 
 def _followed(root: str) -> Loop | None:
@@ -219,21 +229,21 @@ def cancel() -> int:
             if loop is None:
                 print("No loop is active here.")
                 return 0
-            found = artefacts.reviewed(root, loop)
-            against = objection(found, loop.round) if found.there else ""
+            against = objection(artefacts.reviewed(root, loop), loop.round)
             changes = {"phase": state.CANCELLED, **state.end(against, told=False)}
             if state.swap(directory, loop.review_id, loop.fields, changes):
                 break
     except StoreError as error:
         raise CommandError(f"{error}. Nothing was changed.") from None
     artefacts.clean_up(directory, loop.review_id)
-    artefacts.write_log(root, f"CANCEL: loop {loop.review_id} in {loop.phase}, round {loop.round}")
-    print(f"Loop {loop.review_id} is cancelled. PLAN.md and the findings stay.")
+    doubt = f"; {against}" if against else ""
+    artefacts.write_log(root, f"CANCEL: loop {loop.review_id} in {loop.phase}, round {loop.round}{doubt}")
+    print(f"Loop {loop.review_id} is cancelled{doubt}. PLAN.md and the findings stay.")
     return 0
 
 
 def rollback() -> int:
-    """Remove everything that loops have left here, but the log and PLAN.md."""
+    """Remove everything that loops have left here, but the log and PLAN.md; the person is told what it cut short."""
     root = root_of()
     directory = artefacts.directory_of(root)
     if not os.path.isdir(directory):
@@ -241,10 +251,13 @@ def rollback() -> int:
         return 0
     try:
         with _locked(directory):
+            cut_short = _untold(root)
             gone = artefacts.remove_everything(root)
     except (OSError, StoreError) as error:
         raise CommandError(f"{directory} cannot be rolled back ({error})") from None
     artefacts.write_log(root, f"ROLLBACK: {len(gone)} removed")
+    for line in cut_short:
+        artefacts.write_log(root, f"{UNTOLD}: {line}")
     for name in gone:
         print(f"removed {shown(name)}")
     print(f"{'Nothing was left to remove' if not gone else 'Rolled back'}; the log and PLAN.md stay.")

@@ -10,7 +10,7 @@ import json
 import os
 import time
 
-from taskie.claudex import MARKER, STATE, artefacts, runner, state, steps, summary, texts
+from taskie.claudex import LOG, MARKER, STATE, TOLD, artefacts, runner, state, steps, summary, texts
 from taskie.claudex.findings import objection
 from taskie.project import typeable, working_tree
 from taskie.protocol import APPROVE, Decision, merge, shown, speakable
@@ -43,7 +43,7 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     loops, problems = state.load_all(directory)
     refused = _tracked(loops, context)
     loops = [loop for loop in loops if loop not in refused]
-    told = _tell_of_ends(steps.untold(loops, root, event.session_id), event, root)
+    told = merge(_tell_of_rollbacks(context), _tell_of_ends(steps.untold(loops, root, event.session_id), event, root))
     choice = steps.choose(loops, root, event.session_id)
     if choice.loop is None or (refused and not choice.loop.active):
         return merge(told, _without_a_loop(choice, refused, problems, event, root))
@@ -141,6 +141,20 @@ def _over(root: str, loop: Loop) -> Decision:
     cleaned = artefacts.clean_up(artefacts.directory_of(root), loop.review_id)
     untold = cleaned and state.TOLD not in loop.fields
     return _approve(root, f"loop {loop.review_id} is done", message=_summary(root, loop) if untold else None)
+
+
+def _tell_of_rollbacks(context: Context) -> Decision:
+    """The person hears once which loops were removed before their ends were told."""
+    directory = artefacts.directory_of(context.root)
+    lines = artefacts.untold_rollbacks(directory)
+    if not lines:
+        return APPROVE
+    from taskie.claudex.tracking import is_tracked
+
+    artefacts.write_log(context.root, f"{TOLD}: {len(lines)} rolled back")
+    if is_tracked(os.path.join(directory, LOG), context.env):
+        return APPROVE  # the log of a clone: those were somebody else's
+    return Decision(message="\n".join(f"Claudex: {line}. Its files are gone." for line in lines))
 
 
 def _tell_of_ends(loops: Sequence[Loop], event: Event, root: str) -> Decision:

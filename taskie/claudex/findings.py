@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 
+from taskie.claudex.counting import SEVERITIES, count
 from taskie.project import is_inside
 from taskie.store import StoreError, read_beginning
 from taskie.values import Value
 
 NOTHING = "No substantive findings."
-SEVERITIES = ("high", "medium", "low")
 LIMIT = 1 << 20  # bytes that are looked at: a person reads less, and a stop must not wait for more
-_HEADING_OR_BULLET = re.compile(r"^(?:#+(?P<heading>[^\n]*)|[-*+] +[^\s])", re.MULTILINE)
 
 
 class Findings(Value):
     """One file. `name`: its path from the project's root.
 
     `there`: a file that is not blank. `clean`: it says that there is nothing, and not a word more. `cut`: only its
-    beginning was counted. `problem`: why it could not be read.
+    beginning was counted. `least`: the severities of which there may be more than the counts say. `problem`: why it
+    could not be read.
     """
 
     name: str
@@ -28,6 +27,7 @@ class Findings(Value):
     clean: bool = False
     counts: tuple[int, ...] = (0, 0, 0)
     cut: bool = False
+    least: frozenset[str] = frozenset()
     problem: str = ""
 
 
@@ -55,26 +55,33 @@ def _holds_something(path: str) -> bool:
 
 def judge(name: str, text: str, cut: bool = False) -> Findings:
     plain = text.lstrip("\ufeff").strip()
-    counts = tuple(severities(text).values())
-    return Findings(name, there=bool(plain) or cut, clean=plain == NOTHING and not cut, counts=counts, cut=cut)
+    counts, least = count(text)
+    return Findings(
+        name,
+        there=bool(plain) or cut,
+        clean=plain == NOTHING and not cut,
+        counts=tuple(counts.values()),
+        cut=cut,
+        least=frozenset(least),
+    )
 
 
-def severities(text: str) -> dict[str, int]:
-    """How many bullets there are under each heading; an indented one belongs to the one above."""
-    counts = dict.fromkeys(SEVERITIES, 0)
-    heading = ""
-    for match in _HEADING_OR_BULLET.finditer(text):
-        if match["heading"] is not None:
-            heading = match["heading"].strip().rstrip(":").lower()
-        elif heading in counts:
-            counts[heading] += 1
-    return counts
+def numbers(found: Findings) -> list[str]:
+    """The counts in words: `2`, or `at least 1`; `?` where something was written and nothing of it can be counted."""
+    if not found.there or found.problem:
+        return ["-"] * len(SEVERITIES)
+    if not found.clean and not any(found.counts):
+        return ["?"] * len(SEVERITIES)
+    pairs = zip(SEVERITIES, found.counts)
+    return [f"at least {number}" if severity in found.least else str(number) for severity, number in pairs]
 
 
 def amounts(found: Findings) -> str:
     """`1 high, 0 medium, 2 low`."""
-    counted = ", ".join(f"{count} {severity}" for count, severity in zip(found.counts, SEVERITIES))
-    return f"at least {counted}" if found.cut else counted
+    if not any(found.counts):
+        return "something that cannot be counted"
+    counted = ", ".join(f"{number} {severity}" for number, severity in zip(numbers(found), SEVERITIES))
+    return f"at least {counted.replace('at least ', '')}" if found.cut else counted
 
 
 def objection(found: Findings, round_: int) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from taskie.claudex import artefacts, state, steps, summary
 from taskie.claudex.commands import root_of
-from taskie.claudex.findings import SEVERITIES, Findings
+from taskie.claudex.counting import SEVERITIES
+from taskie.claudex.findings import Findings, numbers
 from taskie.claudex.state import Loop
 from taskie.claudex.tracking import is_tracked
 from taskie.engine import Status, Table
@@ -77,7 +78,9 @@ def _findings(root: str, loop: Loop) -> list[tuple[int, Findings]]:
 
 
 def _counted(round_: int, found: Findings) -> dict[str, Any]:
-    return {"round": round_, "clean": found.clean, **dict(zip(SEVERITIES, found.counts))}
+    """`at_least`: the severities of which there may be more than was counted."""
+    unsure = [name for name in SEVERITIES if found.cut or name in found.least or "?" in numbers(found)]
+    return {"round": round_, "clean": found.clean, **dict(zip(SEVERITIES, found.counts)), "at_least": unsure}
 
 
 def _end(row: dict[str, Any]) -> str:
@@ -92,5 +95,6 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 
 def _counts(row: dict[str, Any], findings: dict[str, Any]) -> list[str]:
-    numbers = [str(findings[name]) for name in SEVERITIES]
-    return [row["review_id"], f"round {findings['round']}", *numbers, "clean" if findings["clean"] else ""]
+    unsure = {name: f"at least {findings[name]}" if findings[name] else "?" for name in findings["at_least"]}
+    cells = [unsure.get(name, str(findings[name])) for name in SEVERITIES]
+    return [row["review_id"], f"round {findings['round']}", *cells, "clean" if findings["clean"] else ""]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from taskie.claudex.findings import amounts, objection
+from taskie.claudex.findings import amounts, numbers, objection
 from taskie.claudex.state import CANCELLED, CLEAN, LEFT_OPEN, MAX_REACHED, NONE, PLAN
 from taskie.claudex.texts import persona
 from taskie.protocol import shown
@@ -34,7 +34,7 @@ def head(loop: Loop, last: Findings) -> str:
         return _review_head(loop, last)
     still = left_open(loop, last)
     if loop.phase == CANCELLED:
-        return f"cancelled in round {loop.round}" + (f"; {still}" if last.there else "")
+        return f"cancelled in round {loop.round}" + (f"; {still}" if still else "")
     if loop.signal == MAX_REACHED:
         unseen = "; no review has seen what was done about them" if any(last.counts) else ""
         return f"{MAX_REACHED}: all {loop.max_rounds} rounds are over" + (f", and {still}{unseen}" if still else "")
@@ -47,7 +47,7 @@ def head(loop: Loop, last: Findings) -> str:
 
 def _review_head(loop: Loop, review: Findings) -> str:
     if loop.phase == CANCELLED:
-        return "the review was cancelled"
+        return "the review was cancelled" + ("" if review.there else " before it was run")
     if not review.there:
         return "the review was not run" + (f" ({review.problem})" if review.problem else "")
     return f"the review is in {review.name}: " + ("nothing substantive" if review.clean else amounts(review))
@@ -57,8 +57,16 @@ def message(loop: Loop, found: Sequence[tuple[int, Findings]], last: Findings, s
     """The whole summary. `found`: each round of the table with its findings."""
     took = "" if seconds is None else f" It took {duration(seconds)}."
     first = f"Claudex: {shown(head(loop, last), 400)}. Loop {loop.review_id} is over.{took}"
-    given_up_at_once = loop.phase == CANCELLED and not any(each.there for _, each in found)
-    return "\n".join([first, *([] if given_up_at_once else table(found))])
+    return "\n".join([first, *table(found)])
+
+
+def rolled_back(loop: Loop, last: Findings) -> str:
+    """One line about a loop whose files are being removed before the person has heard how it ended."""
+    if not loop.active:
+        return f"loop {loop.review_id} was rolled back after its end: {head(loop, last)}"
+    where = f"in round {loop.round}" if loop.mode == PLAN else "before the review of the diff"
+    still = objection(last, loop.round)
+    return f"loop {loop.review_id} was rolled back {where}" + (f"; {still}" if still else "")
 
 
 def table(found: Sequence[tuple[int, Findings]]) -> list[str]:
@@ -71,10 +79,8 @@ def table(found: Sequence[tuple[int, Findings]]) -> list[str]:
 
 
 def _row(round_: int, found: Findings) -> tuple[str, ...]:
-    counted = found.there and not found.problem
-    counts = [str(count) if counted else "-" for count in found.counts]
     where = found.name if found.there else "never run"
-    return (str(round_), persona(round_).name, *counts, where + (" (only its beginning)" if found.cut else ""))
+    return (str(round_), persona(round_).name, *numbers(found), where + (" (only its beginning)" if found.cut else ""))
 
 
 def duration(seconds: int) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -266,13 +268,115 @@ class TestTheSummary:
         assert state.interpret(ID, {**fields, "ended_at_epoch": "999"}).seconds(90000.0) is None
         assert state.interpret(ID, {**fields, "ended_at_epoch": "99999"}).seconds(90000.0) is None
 
-    def test_one_line_where_nothing_was_found_before_it_was_given_up(self, claudex: Claudex) -> None:
-        claudex.start()
-        claudex.run("cancel")
-        assert re.fullmatch(r"Claudex: cancelled in round 1\. Loop [\w-]+ is over\. It took \d+ s\.", claudex.told())
+    @pytest.mark.parametrize("prepare", [drafting, never_run])
+    def test_a_loop_that_is_cancelled_before_any_review(
+        self, claudex: Claudex, prepare: Callable[[Claudex], None]
+    ) -> None:
+        prepare(claudex)
+        assert NEVER in claudex.run("cancel").stdout
+        assert claudex.state["left_open"] == NEVER
+        assert NEVER in claudex.log[-1]
+        assert f"cancelled in round 1; {NEVER}" in claudex.run("status").stdout
+        first, _, _, row = claudex.told().splitlines()
+        assert re.fullmatch(rf"Claudex: cancelled in round 1; {NEVER}\. Loop [\w-]+ is over\. It took \d+ s\.", first)
+        assert [cell.strip() for cell in row.split("|")[3:7]] == ["-", "-", "-", "never run"]
+        assert claudex.told() == ""
+
+
+ROLLED_BACK: dict[str, tuple[Callable[[Claudex], None], str]] = {
+    name: (prepare, f"was rolled back in round {2 if 'earlier' in name else 1}; {truth}")
+    for name, (prepare, truth) in CLAIMS.items()
+}
+
+
+class TestARollback:
+    @pytest.mark.parametrize(("prepare", "truth"), ROLLED_BACK.values(), ids=list(ROLLED_BACK))
+    def test_of_an_active_loop_is_told_once(
+        self, claudex: Claudex, prepare: Callable[[Claudex], None], truth: str
+    ) -> None:
+        prepare(claudex)
+        line = f"loop {claudex.id} {truth.format(id=claudex.id)}"
+        assert claudex.run("rollback").returncode == 0
+        assert line in claudex.log[-1]
+        assert claudex.told(active=True) == f"Claudex: {line}. Its files are gone."
+        assert claudex.told() == ""
+        assert [path.name for path in claudex.directory.iterdir()] == ["log"]
+
+    def test_as_a_client_runs_it(self, claudex: Claudex) -> None:
+        never_run(claudex)
+        claudex.run("rollback")
+        assert NEVER in (claudex.process_unified_stop().system_message or "")
+        assert claudex.process_unified_stop().system_message is None
+
+    def test_after_a_claim_that_was_not_told(self, claudex: Claudex) -> None:
+        over_findings(claudex)
+        claudex.run("mark-done", claudex.id)
+        claudex.run("rollback")
+        message = claudex.told()
+        assert (
+            "was rolled back after its end: no-material-findings after round 1, says the agent, but 1 high" in message
+        )
+
+    def test_after_an_end_that_was_told(self, claudex: Claudex) -> None:
+        over_findings(claudex)
+        claudex.run("mark-done", claudex.id)
+        claudex.told()
+        claudex.run("rollback")
+        assert [path.name for path in claudex.directory.iterdir()] == ["log"]
+        assert claudex.told() == ""
+
+    def test_of_a_review_of_the_diff(self, claudex: Claudex) -> None:
+        claudex.start_review()
+        claudex.run("rollback")
+        assert "was rolled back before the review of the diff; the review of round 1 was never run" in claudex.told()
+
+    def test_twice_and_then_another_loop(self, claudex: Claudex) -> None:
+        first = claudex.start()
+        claudex.run("rollback")
+        second = claudex.start_review()
+        claudex.run("rollback")
+        claudex.start_review()
+        result = claudex.unified_stop()
+        assert_blocked(result, "review starting")
+        assert re.findall(r"loop (\S+) was rolled back", result.system_message or "") == [first, second]
+
+    def test_the_log_of_a_clone_is_not_told(self, claudex: Claudex) -> None:
+        never_run(claudex)
+        claudex.run("rollback")
+        claudex.project.git("add", "-A", "-f")
+        assert claudex.told() == ""
+
+    @pytest.mark.parametrize("kind", ["FIFO", "link", "directory", "binary", "large"])
+    def test_a_log_of_another_kind(self, claudex: Claudex, tmp_path: Path, kind: str) -> None:
+        claudex.directory.mkdir(parents=True)
+        log = claudex.directory / "log"
+        line = b"[2026-04-26T09:45:23Z] UNTOLD: \xff\x1b[2J"
+        (tmp_path / "outside").write_bytes(line)
+        if kind == "FIFO":
+            os.mkfifo(log)
+        elif kind == "link":
+            log.symlink_to(tmp_path / "outside")
+        elif kind == "directory":
+            log.mkdir()
+        else:
+            log.write_bytes((line + b"x" * 10 * (kind == "large") + b"\n") * 99999)
+        message = claudex.told()
+        assert bool(message) is (kind in ("binary", "large"))
+        assert "\x1b" not in message
+        assert len(message) < 9000
+
+    def test_words_in_a_topic_are_not_such_a_line(self, claudex: Claudex) -> None:
+        claudex.directory.mkdir(parents=True)
+        (claudex.directory / "log").write_text("[now] BLOCK: [now] UNTOLD: a topic\n")
+        assert claudex.told() == ""
 
 
 class TestTheReviewOfADiff:
+    def test_it_is_cancelled_before_it_was_run(self, claudex: Claudex) -> None:
+        claudex.start_review()
+        claudex.run("cancel")
+        assert claudex.told().startswith("Claudex: the review was cancelled before it was run. ")
+
     def test_what_it_found(self, claudex: Claudex, fake_codex: FakeCli) -> None:
         claudex.start_review()
         assert_blocked(claudex.client_stop())

@@ -97,6 +97,13 @@ PROMISES = {
     "p55": "Codex runs with `--dangerously-bypass-approvals-and-sandbox`, so that it can read and try whatever"
     " it needs.",
     "p56": "A setting confines it to the project:",
+    "p57": "A finding is a bullet, a number or a sub-heading below the heading of a severity, such as `## High`, "
+    "`# HIGH severity` or `**High**`.",
+    "p58": "If a section has text but nothing that can be counted, or items that may be parts of one finding, its "
+    'number is "at least" so many.',
+    "p59": "If nothing in a file can be counted, the table shows `?` and not 0.",
+    "p60": "If a loop is rolled back before you have heard of its end, the next stop tells you so in one line, with "
+    "what was open; until then the log keeps it.",
 }
 # What introduces, explains or warns. The examples below such a line are run by tests/docs/test_claudex.py.
 SAID_ONLY = (
@@ -110,6 +117,7 @@ SAID_ONLY = (
     "At each stop of the agent, in plan mode:",
     "`mark-done` is the agent's word, and nothing keeps it from giving it too early.",
     "What nobody can tell is whether it was Codex that has written a findings file.",
+    "Nor is anybody told of a loop whose files were removed by other means, such as `rm`.",
 )
 
 
@@ -469,6 +477,54 @@ def test_p38_other_ways_to_an_end(claudex: Claudex) -> None:
     result = claudex.unified_stop()
     assert_blocked(result, "review starting")
     assert "cancelled in round 1; 1 high, 0 medium, 1 low are open" in (result.system_message or "")
+
+
+def test_p38_cancelled_before_any_review(claudex: Claudex) -> None:
+    claudex.begin_round()
+    claudex.run("cancel")
+    truth = "the review of round 1 was never run"
+    assert claudex.state["left_open"] == truth
+    assert truth in claudex.log[-1]
+    assert truth in claudex.run("status").stdout
+    message = claudex.told()
+    assert f"cancelled in round 1; {truth}" in message
+    assert "| never run |" in message
+
+
+@pytest.mark.parametrize("heading", ["## High", "# HIGH severity", "**High**"])
+@pytest.mark.parametrize("items", ["- a\n- b\n", "1. a\n2) b\n", "### a\ntext\n### b\n"])
+def test_p57_what_is_a_finding(claudex: Claudex, heading: str, items: str) -> None:
+    claudex.begin_round(rounds=1)
+    claudex.write_findings(1, f"{heading}\n{items}")
+    assert "and 2 high, 0 medium, 0 low are open" in claudex.told(active=True)
+
+
+@pytest.mark.parametrize("text", ["It has no tests.\n", "### No tests\n- where\n- why\n", "1. no tests\n- where\n"])
+def test_p58_at_least(claudex: Claudex, text: str) -> None:
+    claudex.begin_round(rounds=1)
+    claudex.write_findings(1, f"## High\n{text}")
+    message = claudex.told(active=True)
+    assert "and at least 1 high, 0 medium, 0 low are open" in message
+    assert "| at least 1 |" in message
+
+
+def test_p59_not_zero(claudex: Claudex) -> None:
+    claudex.begin_round(rounds=1)
+    claudex.write_findings(1, "Rubbish, all of it.\n")
+    assert [cell.strip() for cell in claudex.told(active=True).splitlines()[3].split("|")[3:6]] == ["?"] * 3
+
+
+def test_p60_a_rollback_is_told(claudex: Claudex) -> None:
+    claudex.begin_round()
+    claudex.write_findings(1, FOUND)
+    review_id = claudex.id
+    claudex.run("rollback")
+    truth = f"loop {review_id} was rolled back in round 1; 1 high, 0 medium, 1 low are open"
+    assert truth in claudex.log[-1]
+    message = claudex.told(active=True)
+    assert message.startswith(f"Claudex: {truth}")
+    assert len(message.splitlines()) == 1
+    assert claudex.told() == ""
 
 
 def test_p39_p40_the_state(claudex: Claudex) -> None:
