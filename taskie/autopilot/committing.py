@@ -7,7 +7,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from taskie.autopilot import advance, changes, commits, loop
+from taskie.autopilot import REVIEWERS, advance, changes, commits, inspected, loop
 from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused, check
 from taskie.git import Git, GitError, in_chunks, own_environment, split_paths
@@ -79,7 +79,8 @@ def commit(
             warn(problem)
             lines = problem.splitlines()
             failed = {"step": "commit", "result": "fail", "findings": lines[-_SHOWN:]}
-            return advance.advance(root, failed, env, warn, notes=tuple(lines[-1:]))
+            told = _changed_by_hooks(root, state, env)
+            return advance.advance(root, failed, env, warn, notes=tuple(lines[-1:]), warnings=told)
     _bring_up_to_date(git, made, state["files_changed"], warn)
     other = commits.changed_hooks(state["loop"]["hooks"], commits.hooks(root, env))
     told = (f"the repository's commit hooks have changed since the task began: {', '.join(other)}",) if other else ()
@@ -92,6 +93,16 @@ def _leave_out(paths: tuple[str, ...]) -> Callable[[State], State]:
         return state
 
     return change
+
+
+def _changed_by_hooks(root: str, state: State, env: Mapping[str, str]) -> tuple[str, ...]:
+    """A warning about reviewed files that were as reviewed before the commit's hooks ran, and are not any more."""
+    tree = changes.look(root, env, state["spec_path"])
+    paths = sorted({path for step in REVIEWERS for path in inspected.changed_since(state, step, tree)})
+    if not paths:
+        return ()
+    states.edit(root, lambda now: inspected.follow(now, tree, paths))
+    return (f"a commit hook has changed what the reviewers have seen: {changes.listed(paths)}",)
 
 
 def _remember(head: str | None, message: str) -> Callable[[State], None]:

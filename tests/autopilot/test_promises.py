@@ -185,6 +185,11 @@ PROMISES = {
         "One that is reported as passed is run again.",
         f"{CLAIMS}.TestPreChecksAreSeen.test_a_claimed_pass_that_is_none",
     ),
+    "pre-checks-at-commit": (
+        "Where the task's files have changed since `pre_check_code`, it is run once more at the commit, and refuses it "
+        "if it does not pass.",
+        "autopilot.test_after_the_reviews.TestThePreCheck.test_looks_again_at_what_has_changed_since",
+    ),
     "commit-hooks": (
         "`commit` runs the repository's hooks, and makes one try.",
         f"{COMMIT}.TestHooks.test_one_that_fails_twice",
