@@ -94,6 +94,8 @@ def advance(
             now["loop"]["guarded"].update(
                 {path: tree.files[path] for path in done.files if changes.is_captured(path) and path in tree.files}
             )
+        if answer.next in (NEXT_TASK, END):
+            commits.tell_foreign(root, now, env)
         if answer.next == NEXT_TASK:
             changes.begin(root, env, now)
         return answer

@@ -215,6 +215,14 @@ PROMISES = {
         "end.",
         f"{UNREPORTED}.TestACommitByHand.test_hooks_that_were_removed_meanwhile_do_not_help",
     ),
+    "commit-foreign": (
+        "So are commits after the task's own, when it ends;",
+        "autopilot.test_foreign_commits.test_between_a_tasks_commit_and_the_next_task",
+    ),
+    "commit-of-the-log": (
+        "one of the spec alone is not meant, since its log is written there.",
+        "autopilot.test_foreign_commits.test_nor_is_that_of_the_specs_log",
+    ),
     "spec": (
         "If it changes while its tasks are worked on, the log and a warning say so.",
         f"{BECAUSE}.TestThePerson.test_a_spec_that_changes_while_its_tasks_run",
