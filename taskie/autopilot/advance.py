@@ -174,7 +174,7 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
             commits.refuse_foreign(root, state, commit, tree, env)
         return Done(step, result, commit=commit, warnings=commits.others(root, state, commit, env))
     if step in ("pre_check_code", "pre_check_blueprint"):
-        found = _look_again(root, state, step, result, env)
+        found = inspected.look_again(root, state, step, result, env)
         return Done(step, result, because=found, inspected=step == inspected.CHECK)
     return Done(step, result, because=_findings(event))
 
@@ -288,20 +288,3 @@ def _regression(event: dict[str, Any]) -> dict[str, Any] | None:
     if len(given["test_code"]) > MAX_CODE:
         raise Refused(f"regression.test_code is longer than {MAX_CODE >> 10} KB")
     return {**{key: given[key] for key in names}, "test_name": name}
-
-
-def _look_again(root: str, state: State, step: str, result: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    """What the check finds, for the coder. Refused if it was reported as passed and does not pass."""
-    violations: list[str] = []
-    if step == "pre_check_code":
-        from taskie.autopilot import pre_check
-
-        violations = pre_check.check(root, state["files_changed"], env)[0]
-    else:
-        from taskie.autopilot import blueprint
-
-        violations = blueprint.violations(root, state["spec_path"]) or []
-    if violations and result != "fail":
-        listed = "\n  ".join(violations[:20])
-        raise Refused(f'{step} does not pass; report {{"step": "{step}", "result": "fail"}}:\n  {listed}')
-    return tuple(violations)

@@ -65,3 +65,20 @@ def refuse_changed(root: str, state: State, tree: Tree | None, env: Mapping[str,
         if violations:
             listed = "\n  ".join(violations[:20])
             raise Refused(f"files have changed since {CHECK}, and it does not pass. Fix it, or {_BACK}:\n  {listed}")
+
+
+def look_again(root: str, state: State, step: str, result: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """What the check finds, for the coder. Refused if it was reported as passed and does not pass."""
+    violations: list[str] = []
+    if step == "pre_check_code":
+        from taskie.autopilot import pre_check
+
+        violations = pre_check.check(root, state["files_changed"], env)[0]
+    else:
+        from taskie.autopilot import blueprint
+
+        violations = blueprint.violations(root, state["spec_path"]) or []
+    if violations and result != "fail":
+        listed = "\n  ".join(violations[:20])
+        raise Refused(f'{step} does not pass; report {{"step": "{step}", "result": "fail"}}:\n  {listed}')
+    return tuple(violations)

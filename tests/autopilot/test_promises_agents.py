@@ -141,6 +141,11 @@ PROMISES = {
         "Files that change after the tests have passed bring it back to `final_test`.",
         f"{FINISHING}.TestARedSuite.test_an_edit_after_it_was_green_runs_it_again",
     ),
+    "finish-changed-later": (
+        "Where that happens when phase_3 is done, `status` and the message of each stop say so, and the next `finish` "
+        "begins again.",
+        "autopilot.test_after_the_end.TestWhatChangesAfterIt.test_status_and_the_stop_say_so",
+    ),
     "finish-held": (
         "While a step is left, the Stop hook names it, as it names every other step",
         f"{FINISHING}.TestAtAStop.test_what_is_left_is_named",
