@@ -223,6 +223,10 @@ PROMISES = {
         "one of the spec alone is not meant, since its log is written there.",
         "autopilot.test_foreign_commits.test_nor_is_that_of_the_specs_log",
     ),
+    "commit-by-hooks": (
+        "What a hook has put into the commit, and the tests have not seen, is named in a warning to the end.",
+        f"{COMMIT}.TestHooks.test_what_one_puts_into_the_commit_that_no_test_has_seen_is_told",
+    ),
     "spec": (
         "If it changes while its tasks are worked on, the log and a warning say so.",
         f"{BECAUSE}.TestThePerson.test_a_spec_that_changes_while_its_tasks_run",
