@@ -10,6 +10,7 @@ from taskie.autopilot import MARKER, changes, loop
 from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused
 from taskie.git import Git
+from taskie.protocol import shown
 from taskie.store import StoreError, digest, read_regular
 
 TYPE_CHECKING = False
@@ -63,8 +64,10 @@ def changed_hooks(before: Mapping[str, object], now: Mapping[str, str]) -> list[
 
 def new_commit(root: str, state: State, given: object, env: Mapping[str, str]) -> str:
     """The full hash of a commit that this task has made; outside a repository the hash as it was given."""
-    if not isinstance(given, str) or not states.is_hash(given):
+    if not isinstance(given, str):
         raise Refused('a commit needs its hash: {"step": "commit", "result": "ok", "hash": "…"}')
+    if not states.is_hash(given):
+        raise Refused(f"{shown(given, 80)!r} is not a commit's hash, which has 4 to 64 digits from 0 to f")
     git = Git(root, env, time.monotonic() + GIT_SECONDS)
     if not in_repository(git):
         return given

@@ -59,3 +59,14 @@ def test_nor_is_that_of_the_specs_log(loop: Autopilot) -> None:
     loop.project.git("commit", "-q", "-m", "docs(autopilot): log", "--", SPEC)
     verify(loop)
     assert not [each for each in loop.state["loop"]["warnings"] if "no task has made" in each]
+
+
+def test_outside_a_repository_a_hash_is_taken_if_it_can_be_one(nothing: Autopilot) -> None:
+    nothing.do("init", "FTR-1", "spec.md")
+    nothing.do("plan", '[{"id": 1, "name": "first"}]', "--test-command", "true")
+    nothing.go_to("commit")
+    assert "'abc' is not a commit's hash, which has 4 to 64 digits from 0 to f" in nothing.refused(
+        "commit", "ok", hash="abc"
+    )
+    assert "a commit needs its hash" in nothing.refused("commit", "ok")
+    nothing.advance("commit", "ok", hash="abcd")

@@ -244,8 +244,12 @@ PROMISES = {
         f"{CHANGED}.test_in_a_linked_worktree",
     ),
     "copy-missing": (
-        "a state without one, such as another program's, is taken with a warning.",
+        "a state without one, such as another program's, is taken with a warning,",
         f"{CHANGED}.test_one_of_another_program_is_taken_and_told",
+    ),
+    "copy-missing-told": (
+        "which `status` and the last stop tell as well.",
+        f"{CHANGED}.test_one_that_was_forged_to_its_end_is_told_at_every_stop",
     ),
     "checks": (
         "`verify` runs the tables under `## Acceptance Verification` of the spec. Columns are found by their header:",
