@@ -26,8 +26,8 @@ class Done(Value):
     """A finished step: its result, as the table knows it, and what else it reported.
 
     `because`: what the coder must know of it. `warnings`: what a person must be told to the end. `left_out`: changed
-    files that are not the task's. `made`: files that were left by what we ran. `inspected`: it has seen the files as they
-    are, and what is committed must be that.
+    files that are not the task's. `made`: files that were left by what we ran. `inspected`: it has seen the files as
+    they are, and what is committed must be that.
     """
 
     step: str

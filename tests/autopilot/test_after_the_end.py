@@ -1,4 +1,4 @@
-"""phase_3 does not overlook what changes meanwhile or afterwards: the regression tests, and what its tests have seen."""
+"""phase_3 does not overlook what changes meanwhile or afterwards: regression tests, and what its tests have seen."""
 
 from __future__ import annotations
 

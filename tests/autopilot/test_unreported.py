@@ -155,7 +155,6 @@ class TestAtTheCommit:
             "changed, but left out as not the task's: notes/b.txt",
         ]
 
-
     def test_what_is_left_out_of_a_commit_that_is_refused_is_not_told(self, ready: Autopilot) -> None:
         ready.write("notes/b.txt", "x\n")
         assert "files have changed since the tests ran" in ready.fails(
