@@ -81,8 +81,8 @@ def commit(
             warn(problem)
             lines = problem.splitlines()
             failed = {"step": "commit", "result": "fail", "findings": lines[-_SHOWN:]}
-            told = _changed_by_hooks(root, state, env)
-            return advance.advance(root, failed, env, warn, notes=tuple(lines[-1:]), warnings=told)
+            by_hooks = _changed_by_hooks(root, state, env)
+            return advance.advance(root, failed, env, warn, notes=tuple(lines[-1:]), warnings=by_hooks)
     _bring_up_to_date(git, made, state["files_changed"], warn)
     other = commits.changed_hooks(state["loop"]["hooks"], commits.hooks(root, env))
     told = [f"the repository's commit hooks have changed since the task began: {', '.join(other)}"] if other else []
