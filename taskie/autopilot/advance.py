@@ -9,7 +9,7 @@ import json
 import os
 import time
 
-from taskie.autopilot import MARKER, REVIEWERS, changes, commits, evidence, loop, reviewing, spec, word
+from taskie.autopilot import MARKER, REVIEWERS, changes, commits, evidence, inspected, loop, reviewing, spec, word
 from taskie.autopilot import state as states
 from taskie.autopilot.loop import Done
 from taskie.autopilot.table import ANY, ASIDE, END, FLOW, HALTS, NEXT_TASK, RESUME, Refused, check, results
@@ -86,10 +86,16 @@ def advance(
             now["loop"]["blocked"] = {"status": spec.status(root, now["spec_path"])}
         answer = loop.apply(now, done)
         now["loop"]["spec"] = said
+        if done.step == "coder":
+            inspected.forget(now, *REVIEWERS)
+        if done.inspected:
+            inspected.remember(now, done.step, tree)
         if tree is not None:
             now["loop"]["guarded"].update(
                 {path: tree.files[path] for path in done.files if changes.is_captured(path) and path in tree.files}
             )
+        if answer.next in (NEXT_TASK, END):
+            commits.tell_foreign(root, now, env)
         if answer.next == NEXT_TASK:
             changes.begin(root, env, now)
         return answer
@@ -104,7 +110,7 @@ def advance(
 
 def _needs_tree(state: State, step: str) -> bool:
     """Git is asked only where the answer can matter."""
-    return step in ("coder", "tester", "commit", "regression") or bool(state["loop"]["guarded"])
+    return step in ("coder", "tester", "commit", "regression", *inspected.STEPS) or bool(state["loop"]["guarded"])
 
 
 def permit(state: State, given: object) -> None:
@@ -168,12 +174,13 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
             commits.refuse_foreign(root, state, commit, tree, env)
         return Done(step, result, commit=commit, warnings=commits.others(root, state, commit, env))
     if step in ("pre_check_code", "pre_check_blueprint"):
-        return Done(step, result, because=_look_again(root, state, step, result, env))
+        found = inspected.look_again(root, state, step, result, env)
+        return Done(step, result, because=found, inspected=step == inspected.CHECK)
     return Done(step, result, because=_findings(event))
 
 
 def refuse_unready(root: str, state: State, env: Mapping[str, str], tree: Tree | None) -> None:
-    """What must hold of the tree before it is committed: everything is reported, and the tests have seen it."""
+    """What must hold of the tree before it is committed: everything is reported, tested, checked and reviewed."""
     left = changes.unreported(root, env, state, tree)
     if left:
         raise Refused(
@@ -182,6 +189,7 @@ def refuse_unready(root: str, state: State, env: Mapping[str, str], tree: Tree |
             "task's: `taskie autopilot commit --leave-out FILE`"
         )
     evidence.refuse_untested(root, state, tree)
+    inspected.refuse_changed(root, state, tree, env)
 
 
 def _coder(root: str, state: State, event: dict[str, Any], env: Mapping[str, str], tree: Tree | None) -> Done:
@@ -280,20 +288,3 @@ def _regression(event: dict[str, Any]) -> dict[str, Any] | None:
     if len(given["test_code"]) > MAX_CODE:
         raise Refused(f"regression.test_code is longer than {MAX_CODE >> 10} KB")
     return {**{key: given[key] for key in names}, "test_name": name}
-
-
-def _look_again(root: str, state: State, step: str, result: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    """What the check finds, for the coder. Refused if it was reported as passed and does not pass."""
-    violations: list[str] = []
-    if step == "pre_check_code":
-        from taskie.autopilot import pre_check
-
-        violations = pre_check.check(root, state["files_changed"], env)[0]
-    else:
-        from taskie.autopilot import blueprint
-
-        violations = blueprint.violations(root, state["spec_path"]) or []
-    if violations and result != "fail":
-        listed = "\n  ".join(violations[:20])
-        raise Refused(f'{step} does not pass; report {{"step": "{step}", "result": "fail"}}:\n  {listed}')
-    return tuple(violations)

@@ -172,6 +172,8 @@ def update(task: str, field: str, value: str, word: str | None = None) -> int:
         advancing.permit(state, word)
         record[field] = wanted
         moved = loop.finish_by_hand(state, record) if (field, wanted) == ("status", "done") else None
+        if moved is not None:
+            commits.tell_foreign(root, state, os.environ)
         if moved is not None and moved.next == NEXT_TASK:
             changes.begin(root, os.environ, state)
         return moved

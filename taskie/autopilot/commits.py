@@ -6,10 +6,11 @@ import os
 import re
 import time
 
-from taskie.autopilot import MARKER, changes
+from taskie.autopilot import MARKER, changes, loop
 from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused
 from taskie.git import Git
+from taskie.protocol import shown
 from taskie.store import StoreError, digest, read_regular
 
 TYPE_CHECKING = False
@@ -63,8 +64,10 @@ def changed_hooks(before: Mapping[str, object], now: Mapping[str, str]) -> list[
 
 def new_commit(root: str, state: State, given: object, env: Mapping[str, str]) -> str:
     """The full hash of a commit that this task has made; outside a repository the hash as it was given."""
-    if not isinstance(given, str) or not states.is_hash(given):
+    if not isinstance(given, str):
         raise Refused('a commit needs its hash: {"step": "commit", "result": "ok", "hash": "…"}')
+    if not states.is_hash(given):
+        raise Refused(f"{shown(given, 80)!r} is not a commit's hash, which has 4 to 64 digits from 0 to f")
     git = Git(root, env, time.monotonic() + GIT_SECONDS)
     if not in_repository(git):
         return given
@@ -91,6 +94,25 @@ def others(root: str, state: State, commit: str, env: Mapping[str, str]) -> tupl
     if not hashes:
         return ()
     return (f"besides the task's own commit there are others since it began: {changes.listed(h[:12] for h in hashes)}",)
+
+
+def tell_foreign(root: str, state: State, env: Mapping[str, str]) -> None:
+    """A warning about commits after the task's own, when it ends: the next task begins with them, and hides them.
+
+    One of the spec alone is its log's.
+    """
+    base = state["loop"]["base"]
+    git = Git(root, env, time.monotonic() + GIT_SECONDS)
+    if base is None:
+        return
+    spec = os.path.relpath(os.path.join(root, state["spec_path"]), root)
+    beside = [] if spec.split("/")[0] in (".", "..") else [f":(exclude,literal){spec}"]
+    code, listed, _ = git.attempt(["rev-list", "--full-history", f"{base}..HEAD", "--", ":/", *beside])
+    hashes = [] if code else listed.decode().split()
+    if hashes:
+        told = f"commits that no task has made: {changes.listed(h[:12] for h in hashes)}"
+        loop.log(state, f"warning: {told}")
+        states.warn(state, told)
 
 
 def refuse_foreign(root: str, state: State, commit: str, tree: Tree | None, env: Mapping[str, str]) -> None:

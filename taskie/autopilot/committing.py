@@ -7,7 +7,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from taskie.autopilot import advance, changes, commits, loop
+from taskie.autopilot import REVIEWERS, advance, changes, commits, inspected, loop
 from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused, check
 from taskie.git import Git, GitError, in_chunks, own_environment, split_paths
@@ -52,11 +52,10 @@ def commit(
     made = _made_before(git, state)
     if made is None:
         left_out = advance.inside(root, apart)
-        if left_out:
-            state = states.edit(root, _leave_out(left_out))
-        tree = changes.look(root, env, state["spec_path"])
-        changes.refuse_changed_tests(state, tree)
-        advance.refuse_unready(root, state, env, tree)
+        loop.leave_out(state, left_out)  # which is written only with the try: what is refused changes nothing
+        seen = changes.look(root, env, state["spec_path"])
+        changes.refuse_changed_tests(state, seen)
+        advance.refuse_unready(root, state, env, seen)
         paths = _paths(git, state["files_changed"])
         for path in paths.left_out:
             warn(f"{shown(path)} is ignored by git, not a file, or was never there: it is left out")
@@ -66,12 +65,15 @@ def commit(
             try:
                 if not _stage(git, own_index, paths, head):
                     if state["loop"]["resume"] == "verify_func":
+                        states.edit(root, lambda now: loop.leave_out(now, left_out))
                         return advance.advance(root, _OK, env, warn, notes=("there was nothing to commit",), again=True)
                     raise Refused(
                         "nothing to commit: the task's files are as in HEAD. If you have committed them already, "
                         'report it with `taskie autopilot advance \'{"step": "commit", "result": "ok", "hash": "…"}\'`'
                     )
-                states.edit(root, _remember(head, message))
+                tree = own_index("write-tree").decode().strip()
+                attempt = {"head": head, "message": message, "tree": tree}
+                state = states.edit(root, _remember(attempt, left_out))
                 made, problem = _attempt(own_index, env, message, head)
             except (GitError, OSError) as error:
                 problem = str(error)
@@ -79,24 +81,45 @@ def commit(
             warn(problem)
             lines = problem.splitlines()
             failed = {"step": "commit", "result": "fail", "findings": lines[-_SHOWN:]}
-            return advance.advance(root, failed, env, warn, notes=tuple(lines[-1:]))
+            by_hooks = _changed_by_hooks(root, state, env)
+            return advance.advance(root, failed, env, warn, notes=tuple(lines[-1:]), warnings=by_hooks)
     _bring_up_to_date(git, made, state["files_changed"], warn)
     other = commits.changed_hooks(state["loop"]["hooks"], commits.hooks(root, env))
-    told = (f"the repository's commit hooks have changed since the task began: {', '.join(other)}",) if other else ()
-    return advance.advance(root, {**_OK, "hash": made}, env, warn, warnings=told, own=True)
+    told = [f"the repository's commit hooks have changed since the task began: {', '.join(other)}"] if other else []
+    told += _added_by_hooks(git, state, made)
+    return advance.advance(root, {**_OK, "hash": made}, env, warn, warnings=tuple(told), own=True)
 
 
-def _leave_out(paths: tuple[str, ...]) -> Callable[[State], State]:
+def _added_by_hooks(git: Git, state: State, made: str) -> list[str]:
+    """A warning about what the commit has otherwise than it was staged, and so tested: only its hooks can do that."""
+    staged = (state["loop"]["attempt"] or {}).get("tree")
+    if not isinstance(staged, str):
+        return []
+    code, output, _ = git.attempt(["diff-tree", "-r", "-z", "--name-only", "--no-renames", staged, f"{made}^{{tree}}"])
+    paths = [] if code else split_paths(output)
+    told = f"the commit is not what the tests have seen; a hook has changed {changes.listed(paths)}"
+    return [told] if paths else []
+
+
+def _changed_by_hooks(root: str, state: State, env: Mapping[str, str]) -> tuple[str, ...]:
+    """A warning about reviewed files that were as reviewed before the commit's hooks ran, and are not any more."""
+    tree = changes.look(root, env, state["spec_path"])
+    paths = sorted({path for step in REVIEWERS for path in inspected.changed_since(state, step, tree)})
+    if not paths:
+        return ()
+    states.edit(root, lambda now: inspected.follow(now, tree, paths))
+    return (f"a commit hook has changed what the reviewers have seen: {changes.listed(paths)}",)
+
+
+def _remember(attempt: dict[str, Any], left_out: tuple[str, ...]) -> Callable[[State], State]:
+    """A process may end after git's commit and before ours: the next one must recognise it."""
+
     def change(state: State) -> State:
-        loop.leave_out(state, paths)
+        loop.leave_out(state, left_out)
+        state["loop"]["attempt"] = attempt
         return state
 
     return change
-
-
-def _remember(head: str | None, message: str) -> Callable[[State], None]:
-    """A process may end after git's commit and before ours: the next one must recognise it."""
-    return lambda state: state["loop"].update(attempt={"head": head, "message": message})
 
 
 def _made_before(git: Git, state: State) -> str | None:

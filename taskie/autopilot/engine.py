@@ -45,7 +45,8 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
             # Before the block: one that cannot be remembered would be repeated for ever.
             states.edit(context.root, lambda now: now["loop"].update(told=moves))
         if over:
-            said = _over(state) if step == END else _halted(state, new_word(context.root))
+            ended = step == END
+            said = _over(state, _changed_since(state, context)) if ended else _halted(state, new_word(context.root))
             return Decision(message=f"Autopilot: {said}", progress=progress)
     except states.Tampered as error:
         told = typeable(f"Autopilot: {error}")
@@ -105,11 +106,20 @@ def new_word(root: str) -> str:
     return said
 
 
-def _over(state: State) -> str:
-    warnings = state["loop"]["warnings"]
+def _changed_since(state: State, context: Context) -> str | None:
+    """Whether phase_3 was done and is not any more; git is asked for it only where it was."""
+    if (state["loop"]["finishing"] or {}).get("step") != "done":
+        return None
+    from taskie.autopilot import finishing
+
+    return finishing.changed_since(context.root, state, context.env)
+
+
+def _over(state: State, changed: str | None) -> str:
+    warnings = [*state["loop"]["warnings"], *([changed] if changed else [])]
     noted = f", with {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
     finished = (state["loop"]["finishing"] or {}).get("step") == "done"
-    follows = "phase_3 is done, too" if finished else "what follows is phase_3"
+    follows = "phase_3 is done, too" if finished and not changed else "what follows is phase_3"
     over = typeable(f"every task is done{noted}; {follows}, see `taskie autopilot status`")
     listed = [f". Warning: {shown(str(each), 200)}" for each in warnings[:MOST]]
     more = [f". … and {len(warnings) - MOST} more"] if len(warnings) > MOST else []

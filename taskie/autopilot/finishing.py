@@ -32,6 +32,7 @@ TABLE: dict[tuple[str, str], Row] = {
     ("summary", "told"): Row("branch_ready", "the summary is told"),
     ("branch_ready", "clean"): Row(DONE, "the branch is ready"),
     ("branch_ready", "changed"): Row("final_test", "the files have changed since the test suite ran"),
+    (DONE, "changed"): Row("final_test", "the files have changed since the test suite ran"),
     ("branch_ready", "dirty"): Row("branch_ready", _DIRTY, beyond=Row(DONE, _DIRTY, warns=True)),
 }
 
@@ -69,10 +70,11 @@ def finish(
         state = states.need(root)
         if state["step"] != END:
             raise Refused("phase_3 comes after the last task: see `taskie autopilot status`")
+        changes.refuse_changed_tests(state, changes.look(root, env, state["spec_path"]))
         at = state["loop"]["finishing"] or begin()
-        if at["step"] == DONE:
+        if at["step"] == DONE and not changed_since(root, state, env):
             break
-        seen = STEPS[at["step"]](root, state, env)
+        seen = StepResult("changed") if at["step"] == DONE else STEPS[at["step"]](root, state, env)
         for line in seen.lines:
             say(line)
         after, row = move(at, seen)
@@ -163,6 +165,15 @@ def _branch_ready(root: str, state: State, env: Mapping[str, str]) -> StepResult
     return StepResult(
         "clean", (f"Branch {branch} is ready. On the branch that it is for, merge it: `git merge {branch}`.",)
     )
+
+
+def changed_since(root: str, state: State, env: Mapping[str, str]) -> str | None:
+    """What the person is told if phase_3 is done and the tree is not the one that its tests have seen."""
+    at = state["loop"]["finishing"] or {}
+    tree = _tree(root, state, env) if at.get("step") == DONE else None
+    if tree is None or tree == at.get("tree"):
+        return None
+    return typeable("files have changed since phase_3's tests ran: `taskie autopilot finish` runs them again")
 
 
 def _tree(root: str, state: State, env: Mapping[str, str]) -> str | None:

@@ -26,7 +26,8 @@ class Done(Value):
     """A finished step: its result, as the table knows it, and what else it reported.
 
     `because`: what the coder must know of it. `warnings`: what a person must be told to the end. `left_out`: changed
-    files that are not the task's. `made`: files that were left by what we ran.
+    files that are not the task's. `made`: files that were left by what we ran. `inspected`: it has seen the files as
+    they are, and what is committed must be that.
     """
 
     step: str
@@ -39,6 +40,7 @@ class Done(Value):
     warnings: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
+    inspected: bool = False
 
 
 class Answer(Value):
@@ -191,5 +193,5 @@ def _after(state: State, why: str) -> Answer:
 def _begin(state: State, number: int | str) -> None:
     state["current_task"] = number
     state["files_changed"] = []
-    state["loop"].update(review=None, word=None, because=[])
+    state["loop"].update(review=None, word=None, because=[], inspected={})
     states.set_position(state, Position())

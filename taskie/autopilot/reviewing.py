@@ -171,7 +171,7 @@ def judged(root: str, state: State, event: Mapping[str, Any], env: Mapping[str, 
             if result != record["status"]:
                 listed = "".join(f"\n  {each}" for each in record["findings"])
                 raise Refused(f"{agent} answered {record['status']}, not {result}: report that{listed}")
-            return Done(step, result, because=tuple(record["findings"]))
+            return Done(step, result, because=tuple(record["findings"]), inspected=result == APPROVED)
         why = f"the files have changed since {agent} approved them"
     given = event.get("findings")
     because = shortened([each for each in given if isinstance(each, str)]) if isinstance(given, list) else ()

@@ -46,6 +46,7 @@ LOOP: dict[str, Any] = {
     "hooks": {},  # the repository's commit hooks when the task began
     "spec": None,  # what the spec said when it was last looked at
     "review": None,  # what a reviewer of the plugin answered at this step: step, status, findings, tree
+    "inspected": {},  # what the pre-check and each reviewer have seen of the task's files
     "moves": 0,
     "lines": 0,  # of the log, ever
     "told": None,  # the move at which the hook last blocked
@@ -62,7 +63,7 @@ LOOP: dict[str, Any] = {
 # What the objects among these must hold.
 KINDS: dict[str, type] = {
     **dict.fromkeys(("commits", "warnings", "because", "left_out", "by_tests"), list),
-    **dict.fromkeys(("guarded", "captured", "hooks"), dict),
+    **dict.fromkeys(("guarded", "captured", "hooks", "inspected"), dict),
 }
 SHAPES: dict[str, dict[str, type | tuple[type, ...]]] = {
     "test_command": {"argv": list, "cwd": str},
@@ -180,6 +181,7 @@ def _check_loop(state: State, raw: State) -> None:
     )
     for name, kind in KINDS.items():
         _must(isinstance(loop[name], kind), f"loop.{name} must be {'a list' if kind is list else 'an object'}")
+    _must(all(isinstance(each, dict) for each in loop["inspected"].values()), "loop.inspected must hold only objects")
     _must(all(isinstance(each, str) for each in loop["because"]), "loop.because must hold only strings")
     _must(all(isinstance(each, dict) and is_hash(each.get("hash")) for each in loop["commits"]), "a commit has no hash")
     _must(loop["base"] is None or is_hash(loop["base"]), "loop.base must be null or a hash")

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from taskie import project
-from taskie.autopilot import MARKER, evidence
+from taskie.autopilot import MARKER, evidence, finishing
 from taskie.autopilot import advance as advancing
 from taskie.autopilot import state as states
 from taskie.autopilot.engine import finishing_step, new_word, task_label
@@ -76,7 +76,14 @@ def _summary(root: str, state: State) -> dict[str, Any]:
         "step": state["step"],
         "counters": state["counters"],
     }
-    return {**summary, **(advancing.finish(root, os.environ) if state["step"] == END else {})}
+    return {**summary, **(_finish(root, state) if state["step"] == END else {})}
+
+
+def _finish(root: str, state: State) -> dict[str, Any]:
+    """What `phase_3` answers; with a warning if files have changed since it was done."""
+    result = advancing.finish(root, os.environ)
+    changed = finishing.changed_since(root, state, os.environ)
+    return {**result, "warnings": [*result["warnings"], *([changed] if changed else [])]}
 
 
 def _described(root: str, state: State) -> list[str | Table]:
@@ -92,15 +99,16 @@ def _described(root: str, state: State) -> list[str | Table]:
     used = [f"{name} {count}" for name, count in state["counters"].items() if count]
     now = f"{task_label(state)}, step {state['step']}" + (f" ({', '.join(used)})" if used else "")
     text: list[str | Table] = [spec, Table(rows), now]
-    loop = state["loop"]
+    loop, warnings = state["loop"], state["loop"]["warnings"]
     if loop["because"]:
         text += [f"because {shown(str(loop['why']), 200)}:", *(f"  {shown(each, 300)}" for each in loop["because"])]
     if loop["test_command"]:
         text.append(f"Test command: {evidence.as_typed(loop['test_command'])}")
     if state["step"] == END:
-        result = advancing.finish(root, os.environ)
+        result = _finish(root, state)
+        warnings = result["warnings"]
         commits = ", ".join(str(each["hash"])[:8] for each in result["commits"])
         text.append(f"Branch {shown(result['branch'] or 'none')}, commits: {commits or 'none'}")
         if finishing_step(state):
             text.append(f"Left of phase_3: {finishing_step(state)}; `taskie autopilot finish` does it")
-    return text + [f"warning: {shown(str(warning), 200)}" for warning in state["loop"]["warnings"]]
+    return text + [f"warning: {shown(str(warning), 200)}" for warning in warnings]

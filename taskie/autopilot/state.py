@@ -58,6 +58,8 @@ def load(root: str) -> State | None:
             f"{MARKER} was changed by something else than `taskie autopilot`, so it does not count. "
             "`taskie autopilot restore` puts back what it was"
         )
+    if kept.is_missing(root):  # whoever only reads it tells so, too; whoever changes it writes it down
+        warn(state, f"{MARKER} was written by something else than `taskie autopilot` in this working tree")
     return state
 
 
@@ -129,8 +131,6 @@ def edit(root: str, change: Callable[[State], T], after: Callable[[State], None]
     with Lock(root) as lock:
         _take(lock)
         state = need(root)
-        if kept.is_missing(root):
-            warn(state, f"{MARKER} was written by something else than `taskie autopilot` in this working tree")
         result = change(state)
         write(root, state)
         if after is not None:

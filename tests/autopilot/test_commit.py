@@ -131,6 +131,33 @@ class TestHooks:
         assert ready.project.git("status", "--porcelain", "list.txt", "theirs.txt") == ""
         assert ready.project.git("ls-files", "--stage", "mine.txt") == staged
 
+    @pytest.mark.parametrize(
+        ("script", "files"),
+        [
+            ("echo '# tidy' >> src/new.py; git add src/new.py", "src/new.py"),
+            ("echo made > list.txt; git add list.txt", "list.txt"),
+            ("git rm -q -f --cached src/new.py", "src/new.py"),
+        ],
+    )
+    def test_what_one_puts_into_the_commit_that_no_test_has_seen_is_told(
+        self, ready: Autopilot, script: str, files: str
+    ) -> None:
+        hook(ready, "pre-commit", script)
+        ready.do("test")
+        done = ready.run("commit", "-m", MESSAGE)
+        assert json.loads(done.stdout)["next"] == "verify_smoke"
+        warning = f"the commit is not what the tests have seen; a hook has changed {files}"
+        assert warning in done.stderr
+        assert f"task 1: {warning}" in ready.state["loop"]["warnings"]
+
+    def test_one_that_changes_nothing_is_not(self, ready: Autopilot) -> None:
+        hook(ready, "pre-commit", "exit 0")
+        commit(ready)
+        assert ready.state["loop"]["warnings"] == [
+            *by_hand(1),
+            "task 1: the repository's commit hooks have changed since the task began: pre-commit",
+        ]
+
     def test_one_that_fails_twice(self, ready: Autopilot) -> None:
         before, untouched = head(ready), (ready.root / ".git" / "index").read_bytes()
         path = hook(ready, "pre-commit", "echo x >> .git/tries; echo 'never'; exit 1")

@@ -193,8 +193,8 @@ class TestAtAStop:
 class TestTheTable:
     def test_every_step_has_its_work_and_every_result_leads_somewhere(self) -> None:
         steps = {step for step, _ in TABLE}
-        assert steps == set(finishing.STEPS)
-        assert {row.next for row in TABLE.values()} <= {*steps, finishing.DONE}
+        assert steps == {*finishing.STEPS, finishing.DONE}
+        assert {row.next for row in TABLE.values()} <= steps
 
     @pytest.mark.parametrize("bad", ["failed", "dirty"])
     def test_it_ends_whatever_fails(self, bad: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from autopilot.conftest import PATH, SPEC, Autopilot
 from pytest_taskie import assert_approved, assert_blocked
 
 TEST = "tests/regression/test_bug.py"
+FORGED = "autopilot-state.json was written by something else than `taskie autopilot` in this working tree"
 CODE = "def test_bug():\n    assert 1 + 1 == 2\n"
 
 
@@ -104,6 +106,21 @@ class TestTheState:
         autopilot.advance("coder", **PATH["coder"])
         (warning,) = autopilot.state["loop"]["warnings"]
         assert "written by something else than `taskie autopilot`" in warning
+
+    def test_one_whose_copy_was_removed_is_told_by_status(self, loop: Autopilot) -> None:
+        shutil.rmtree(loop.root / ".git" / "taskie")
+        assert f"warning: {FORGED}" in loop.do("status")
+
+    def test_one_that_was_forged_to_its_end_is_told_at_every_stop(self, loop: Autopilot) -> None:
+        shutil.rmtree(loop.root / ".git" / "taskie")
+        state = loop.state
+        tasks = [{**task, "status": "done"} for task in state["tasks"]]
+        ended = {"finishing": {"step": "done", "failures": 0, "tree": None}, "told": state["loop"]["moves"]}
+        edited(loop, tasks=tasks, current_task=None, step="phase_3", loop={**state["loop"], **ended})
+        for _ in range(2):
+            assert_approved(loop.stop(), f"Warning: {FORGED}")
+        assert FORGED in json.loads(loop.do("status", "--json"))["warnings"]
+        assert f"warning: {FORGED}" in loop.do("status")
 
     def test_one_copied_from_another_repository(self, loop: Autopilot, tmp_path: Path) -> None:
         there = tmp_path / "there"

@@ -185,6 +185,11 @@ PROMISES = {
         "One that is reported as passed is run again.",
         f"{CLAIMS}.TestPreChecksAreSeen.test_a_claimed_pass_that_is_none",
     ),
+    "pre-checks-at-commit": (
+        "Where the task's files have changed since `pre_check_code`, it is run once more at the commit, and refuses it "
+        "if it does not pass.",
+        "autopilot.test_after_the_reviews.TestThePreCheck.test_looks_again_at_what_has_changed_since",
+    ),
     "commit-hooks": (
         "`commit` runs the repository's hooks, and makes one try.",
         f"{COMMIT}.TestHooks.test_one_that_fails_twice",
@@ -210,6 +215,18 @@ PROMISES = {
         "end.",
         f"{UNREPORTED}.TestACommitByHand.test_hooks_that_were_removed_meanwhile_do_not_help",
     ),
+    "commit-foreign": (
+        "So are commits after the task's own, when it ends;",
+        "autopilot.test_foreign_commits.test_between_a_tasks_commit_and_the_next_task",
+    ),
+    "commit-of-the-log": (
+        "one of the spec alone is not meant, since its log is written there.",
+        "autopilot.test_foreign_commits.test_nor_is_that_of_the_specs_log",
+    ),
+    "commit-by-hooks": (
+        "What a hook has put into the commit, and the tests have not seen, is named in a warning to the end.",
+        f"{COMMIT}.TestHooks.test_what_one_puts_into_the_commit_that_no_test_has_seen_is_told",
+    ),
     "spec": (
         "If it changes while its tasks are worked on, the log and a warning say so.",
         f"{BECAUSE}.TestThePerson.test_a_spec_that_changes_while_its_tasks_run",
@@ -227,8 +244,12 @@ PROMISES = {
         f"{CHANGED}.test_in_a_linked_worktree",
     ),
     "copy-missing": (
-        "a state without one, such as another program's, is taken with a warning.",
+        "a state without one, such as another program's, is taken with a warning,",
         f"{CHANGED}.test_one_of_another_program_is_taken_and_told",
+    ),
+    "copy-missing-told": (
+        "which `status` and the last stop tell as well.",
+        f"{CHANGED}.test_one_that_was_forged_to_its_end_is_told_at_every_stop",
     ),
     "checks": (
         "`verify` runs the tables under `## Acceptance Verification` of the spec. Columns are found by their header:",

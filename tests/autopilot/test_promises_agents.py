@@ -7,6 +7,7 @@ import pytest
 from autopilot.promises import holds, unlisted
 
 REVIEWING = "autopilot.test_reviewing"
+AFTER = "autopilot.test_after_the_reviews"
 HALTED = "autopilot.test_halted"
 FINISHING = "autopilot.test_finishing"
 WORKTREE = "autopilot.test_worktree"
@@ -47,6 +48,19 @@ PROMISES = {
     "review-of-other-files": (
         "An approval of files that have changed since counts as none.",
         f"{REVIEWING}.TestARecord.test_of_files_that_have_changed_since_is_none",
+    ),
+    "review-at-commit": (
+        "At the commit, by hand or not, that is refused with their names: put them back, or report `rework`, and the "
+        "reviews come again.",
+        f"{AFTER}.TestAnApproval.test_of_other_files_is_none_for_a_commit_by_hand",
+    ),
+    "review-past": (
+        "A fix that the loop leads past a review, such as one for verification, is not asked for.",
+        f"{AFTER}.TestAnApproval.test_is_not_asked_for_again_where_the_loop_leads_past_it",
+    ),
+    "review-hook": (
+        "What a commit hook has changed is a warning to the end instead.",
+        f"{AFTER}.TestAnApproval.test_a_hook_that_fixes_files_and_fails_is_told",
     ),
     "review-in-prose": (
         "An answer in prose is asked for once more, as JSON; after that the reviewer may go, and nothing is recorded.",
@@ -126,6 +140,11 @@ PROMISES = {
     "finish-changed": (
         "Files that change after the tests have passed bring it back to `final_test`.",
         f"{FINISHING}.TestARedSuite.test_an_edit_after_it_was_green_runs_it_again",
+    ),
+    "finish-changed-later": (
+        "Where that happens when phase_3 is done, `status` and the message of each stop say so, and the next `finish` "
+        "begins again.",
+        "autopilot.test_after_the_end.TestWhatChangesAfterIt.test_status_and_the_stop_say_so",
     ),
     "finish-held": (
         "While a step is left, the Stop hook names it, as it names every other step",

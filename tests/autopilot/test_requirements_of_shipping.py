@@ -178,6 +178,16 @@ def test_6_11_gate_a_commit_by_hand_is_as_ours(loop: Autopilot) -> None:
     assert "is empty" in loop.refused("commit", "ok", hash=loop.project.git("rev-parse", "HEAD").strip())
 
 
+def test_6_12_gate_what_is_committed_was_approved(loop: Autopilot) -> None:
+    loop.go_to("spec_reviewer")
+    for step in ("spec_reviewer", "code_quality"):
+        loop.review(step, "approved")
+        loop.advance(step, "approved")
+    loop.write("src/app.py", "x = 2\n")
+    loop.do("test")
+    assert "has changed since taskie:code-quality approved it" in loop.fails("commit", "-m", MESSAGE)
+
+
 # Step 7: local verify
 
 

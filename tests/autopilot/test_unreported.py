@@ -155,6 +155,21 @@ class TestAtTheCommit:
             "changed, but left out as not the task's: notes/b.txt",
         ]
 
+    def test_what_is_left_out_of_a_commit_that_is_refused_is_not_told(self, ready: Autopilot) -> None:
+        ready.write("notes/b.txt", "x\n")
+        assert "files have changed since the tests ran" in ready.fails(
+            "commit", "-m", MESSAGE, "--leave-out", "notes/b.txt"
+        )
+        assert ready.state["loop"]["left_out"] == []
+        assert ready.state["loop"]["warnings"] == by_hand(1)
+
+    def test_what_is_left_out_of_a_try_that_fails_is(self, ready: Autopilot) -> None:
+        ready.write("notes/b.txt", "x\n")
+        ready.do("test")
+        ready.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n").chmod(0o755)
+        assert ready.run("commit", "-m", MESSAGE, "--leave-out", "notes/b.txt").returncode == 1
+        assert ready.state["loop"]["left_out"] == ["notes/b.txt"]
+
 
 class TestACommitByHand:
     """`advance` of a commit that was made without our command: it must be what ours would have made."""
