@@ -234,20 +234,34 @@ class ReviewRun:
         return None
 
     def _judged(self, answer: ReviewAnswer) -> GateResult:
-        """What is settled does not count; nor, when a fix is verified, a new issue that is outside of the fix."""
+        """What is settled does not count; nor, when a fix is verified, a new issue that is clearly outside of it."""
         left = settled.unsettled(answer.violations, self._earlier.accepted, self._lines_of)
-        if self._since is not None:
-            known = self._earlier.of("new", "fixed")
-            again = settled.unsettled(left, known, self._lines_of)
-            outside = [each for each in again if not self._since.holds(each["file"], each["line"], settled.WINDOW)]
+        why = ""
+        if self._since is not None and not answer.passes:
+            outside = self._since.outside(left, self._earlier.of("new", "fixed"), settled.WINDOW)
             left = [each for each in left if each not in outside]
-            self._notes += [f"not counted, since it is outside of what has changed: {_line(each)}" for each in outside]
-            if heavy := [each for each in outside if each["priority"] in ("critical", "high")]:
-                told = "; ".join(shown(_line(each), 200) for each in heavy[:3])
-                self._warnings.append(f"{self.job.shown} found more outside of what has changed: {told}")
+            self._note_outside(outside)
+            if still := self._untouched(left):
+                left += still
+                why = f"in the file of {len(still)} of them nothing has changed"
         if answer.dropped:
             self._notes.append(f"{answer.dropped} more violations were left out, of the least weight")
-        return self._passed() if answer.passes or not left else self._failed(left, "")
+        return self._passed() if answer.passes or not left else self._failed(left, why)
+
+    def _untouched(self, reported: list[Violation]) -> list[Violation]:
+        """Those that a reviewer who fails the gate does not name, and in whose file nothing has changed."""
+        unreported = settled.unreported(self._earlier.of("new", "fixed"), reported)
+        return [
+            {**each, "status": "new", "result": None}
+            for each in unreported
+            if self._since is not None and not self._since.touches(each["file"])
+        ]
+
+    def _note_outside(self, outside: list[Violation]) -> None:
+        self._notes += [f"not counted, since it is outside of what has changed: {_line(each)}" for each in outside]
+        if heavy := [each for each in outside if each["priority"] in ("critical", "high")]:
+            told = "; ".join(shown(_line(each), 200) for each in heavy[:3])
+            self._warnings.append(f"{self.job.shown} found more outside of what has changed: {told}")
 
     def _lines_of(self, file: str) -> list[str]:
         """Of a file of the project's; none of anything else."""

@@ -60,6 +60,16 @@ def unsettled(found: Sequence[Violation], settled: Sequence[Violation], lines_of
     return left
 
 
+def unreported(known: Sequence[Violation], found: Sequence[Violation]) -> list[Violation]:
+    """The known ones that nobody has reported again: in the same words, or the nearest in the same file in others."""
+    left = without(known, found)
+    for each in without(found, known):
+        here = [other for other in left if not each["file"] or other["file"] == each["file"]]
+        if here:
+            left.remove(min(here, key=lambda other: abs((other["line"] or 0) - (each["line"] or 0))))
+    return left
+
+
 def _is_there(found: Violation, settled: Violation, here: int | None) -> bool:
     if found["file"] != settled.get("file") or not found["file"]:
         return False

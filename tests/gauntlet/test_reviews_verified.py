@@ -128,22 +128,73 @@ class TestG22TheAnswer:
         assert_blocked(again(found, fake_claude, issue(10, "ten is not defined")), "ten is not defined")
 
     @pytest.mark.parametrize(
-        "other", [issue(60, "sixty is odd"), issue(10, "ten is odd", file="other.py")], ids=["line", "file"]
+        "words",
+        [
+            issue(None, "the tenth value is not right"),
+            issue(16, "the tenth value is not right"),
+            issue(60, "the tenth value is not right"),
+            issue(None, "the tenth value is not right", file=""),
+            issue(None, "the tenth value is not right", file="other.py"),
+        ],
+        ids=["no line", "6 below", "far away", "no file", "another file without a line"],
     )
-    def test_outside_of_the_fix(self, found: Gauntlet, fake_claude: FakeCli, other: Any) -> None:
+    @pytest.mark.parametrize("change", ["nothing", "beside it", "elsewhere", "no answer"])
+    def test_still_there_in_other_words_at_another_place(
+        self, found: Gauntlet, fake_claude: FakeCli, words: Any, change: str
+    ) -> None:
+        """A reviewer that fails it does not say that what it found before is gone."""
+        fake_claude.outputs(fails(), fails(words))
+        if change != "no answer":
+            found.answer(status="fixed", result="done")
+        if change == "beside it":
+            found.write("code.py", text(line_35="thirty_five"))
+        elif change != "nothing":
+            found.write("other.py", text(line_90="ninety"))
+        assert_blocked(found.stop(), "the tenth value is not right")
+        assert found.state["gates"]["review:.:quality@1"]["status"] == "failed"
+        assert_blocked(found.stop(active=True))
+
+    @pytest.mark.parametrize("change", ["nothing", "elsewhere"])
+    def test_where_nothing_has_changed_it_stays_open(self, found: Gauntlet, fake_claude: FakeCli, change: str) -> None:
+        """Though the reviewer speaks of something else, and fails it for that."""
+        fake_claude.outputs(fails(), fails(issue(50, "fifty is odd", file="other.py")))
+        found.answer(status="fixed", result="done")
+        if change == "elsewhere":
+            found.write("other.py", text(line_90="ninety"))
+        result = found.stop()
+        assert_blocked(result, "1 violation, in the file of 1 of them nothing has changed")
+        assert "ten is wrong" in result.json["reason"]
+        assert "fifty" not in result.json["reason"]
+        [written] = json.loads(found.violations().read_text())["violations"]
+        assert (written["issue"], written["status"], written["result"]) == ("ten is wrong", "new", None)
+
+    def test_each_in_a_file_without_a_change_stays_open(self, reviewed: Gauntlet, fake_claude: FakeCli) -> None:
+        """One that is said in other words stands for one of those before."""
+        reviewed.write("code.py", text())
+        first = fails(issue(10, "ten is wrong"), issue(80, "eighty is wrong"))
+        fake_claude.outputs(first, fails(issue(14, "the tenth value is not right")))
+        reviewed.stop()
+        reviewed.answer(status="fixed", result="done")
+        result = reviewed.stop()
+        assert_blocked(result, "the tenth value is not right")
+        assert "eighty is wrong" in result.json["reason"]
+        assert "ten is wrong" not in result.json["reason"]
+
+    def test_outside_of_the_fix(self, found: Gauntlet, fake_claude: FakeCli) -> None:
         """It had its chance: a list that grows with every look is never done."""
+        other = issue(10, "ten is odd", file="other.py")
         result = again(found, fake_claude, other)
         assert result.json["status"] == "passed"
         log = (found.logs / "previous" / "console.2.log").read_text()
         assert f"not counted, since it is outside of what has changed: [medium] {other['file']}:{other['line']}" in log
 
     def test_a_heavy_one_outside_is_told(self, found: Gauntlet, fake_claude: FakeCli) -> None:
-        result = again(found, fake_claude, issue(60, "the key is logged", "critical"))
+        result = again(found, fake_claude, issue(60, "the key is logged", "critical", "other.py"))
         assert_approved(result)
-        assert "outside of what has changed: [critical] code.py:60: the key is logged" in result.stderr
+        assert "outside of what has changed: [critical] other.py:60: the key is logged" in result.stderr
 
     def test_beside_one_that_is_still_there(self, found: Gauntlet, fake_claude: FakeCli) -> None:
-        result = again(found, fake_claude, issue(10, "ten is wrong"), issue(60, "sixty is odd"))
+        result = again(found, fake_claude, issue(10, "ten is wrong"), issue(60, "sixty is odd", file="other.py"))
         assert_blocked(result, "1 violation")
         assert "sixty" not in result.json["reason"]
 
@@ -166,8 +217,9 @@ def test_below_the_repositorys_root(gauntlet: Gauntlet, fake_claude: FakeCli) ->
     gauntlet.write("sub/.gauntlet/config.yml", "entry_points: [{path: src, reviews: [security]}]")
     gauntlet.settle()
     gauntlet.write("sub/src/code.py", text())
+    gauntlet.write("sub/src/other.py", text())
     fake_claude.outputs(
-        fails(issue(10, "ten is wrong", file="src/code.py")), fails(issue(60, "odd", file="src/code.py"))
+        fails(issue(10, "ten is wrong", file="src/code.py")), fails(issue(60, "odd", file="src/other.py"))
     )
     where = str(gauntlet.path / "sub")
     assert_blocked(gauntlet.stop(cwd=where), "ten is wrong")
