@@ -281,7 +281,7 @@ class ReviewRun:
         return self._result("passed", summary, log=self._file, carried=tuple(carried))
 
     def _failed(self, violations: list[Violation], why: str) -> GateResult:
-        carried = self._settled()
+        carried = settled.without(self._settled(), violations)  # what weighs more now is open again
         self._write("fail", [*violations, *({**violation, "status": "skipped"} for violation in carried)])
         count = f"{len(violations)} violation{'s' * (len(violations) != 1)}"
         more = len(violations) - MAX_TOLD

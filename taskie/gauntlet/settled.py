@@ -47,10 +47,10 @@ def line_now(violation: Mapping[str, Any], lines: Sequence[str]) -> int | None:
 
 def unsettled(found: Sequence[Violation], settled: Sequence[Violation], lines_of: LinesOf) -> list[Violation]:
     """The violations that are not settled. One in the same words is, and of those in other words at the same place
-    one for each that is settled there, unless it weighs more."""
+    one for each that is settled there, but none that weighs more."""
     left = list(found)
     for each in settled:
-        same = without(left, [each])
+        same = [other for other in left if identity(other) != identity(each) or _weight(other) < _weight(each)]
         if len(same) < len(left):
             left = same
             continue

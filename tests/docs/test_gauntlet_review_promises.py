@@ -64,7 +64,11 @@ PROMISES = (
     ("and on one that starts from here.", DUE, "test_what_is_settled_stays_settled_on_a_branch_from_there"),
     ("The reviewer sees it as settled, with the reason.", SETTLED, "test_is_shown_what_is_settled"),
     ("at most three lines from where that code is now,", SETTLED, "test_says_it_again test_the_lines_have_moved"),
-    ("unless it is of a higher priority.", SETTLED, "test_says_it_again_in_other_words"),
+    (
+        "unless it is of a higher priority.",
+        SETTLED,
+        "test_says_it_again_in_other_words test_heavier_in_the_same_words_it_is_open_again",
+    ),
     ("told each skipped issue with its priority, place and reason,", SETTLED, "test_is_told_each_with_its_reason"),
     ("the most important first;", SETTLED, "test_is_told_the_heaviest_first_whenever_it_was_skipped"),
     ("of more than five, where the others are.", SETTLED, "test_is_told_of_the_rest_where_it_is"),
