@@ -73,7 +73,7 @@ class ReviewGate(Value):
         review = ReviewRun(job, self, run)
         decided = review.decided()
         if decided is None and review.missing:
-            raise Unable(review.missing)
+            return review.unable(review.missing)
         return decided or review
 
     def described(self, gates: Gates) -> str:
@@ -106,12 +106,13 @@ def about(review: ReviewGate, job: Job, run: RunContext, accepted: Sequence[Viol
 
 class Earlier(Value):
     """What is known of this review: violations with the agent's answers, those it skipped for good, what the last
-    verdict was about, and the tree that the reviewer saw."""
+    verdict was about, the tree that the reviewer saw, and why nobody could be asked since."""
 
     violations: tuple[Violation, ...] = ()
     carried: tuple[Violation, ...] = ()
     about: str | None = None
     reviewed: str | None = None
+    unasked: Mapping[str, str] | None = None
 
     def of(self, *statuses: str) -> list[Violation]:
         return [violation for violation in self.violations if violation["status"] in statuses]
@@ -130,7 +131,7 @@ def earlier_of(job: Job, run: RunContext) -> Earlier:
         return Earlier(carried=carried)
     known = [answers.clean(each) for each in last.get("violations", edited) if isinstance(each, dict)]
     known = answers.answered(settled.without(known, carried), edited)
-    return Earlier(tuple(known), carried, last.get("about"), last.get("reviewed"))
+    return Earlier(tuple(known), carried, last.get("about"), last.get("reviewed"), last.get("unasked"))
 
 
 class ReviewRun:
@@ -161,8 +162,10 @@ class ReviewRun:
 
     def decided(self) -> GateResult | None:
         """On the same diff nobody has to be asked when something is still unanswered, or when everything was skipped
-        with a reason."""
+        with a reason. Who could not be asked is not asked the same again in one turn."""
         earlier = self._earlier
+        if earlier.violations and earlier.unasked and self._run.active and earlier.unasked["of"] == self._question:
+            return self.unable(earlier.unasked["why"])
         if not earlier.violations or earlier.about != self._review.about(self.job, self._run):
             return None
         if earlier.of("new"):
@@ -223,11 +226,11 @@ class ReviewRun:
         """The next reviewer's turn; with none left, or no time, nothing is known."""
         self._failures.append(why)
         if outcome.cause == "deadline":
-            return self._unable()
+            return self.unable("; ".join(self._failures))
         rest = minutes_of_rest(why)
         self._rests.note(self._asked, rest)
         if not self._left:
-            return self._unable()
+            return self.unable("; ".join(self._failures))
         failed, self._asked = self._asked, self._left.pop(0)
         self._leave_out = []
         self._warnings.append(f"{why}; {self._asked} was asked instead, and {failed} is asked last for {rest} min")
@@ -299,19 +302,36 @@ class ReviewRun:
     def _settled(self) -> list[Violation]:
         return [settled.anchored(violation, self._lines_of) for violation in self._earlier.accepted]
 
-    def _unable(self) -> GateResult:
-        return self._result("unable", "; ".join(self._failures), carried=self._earlier.carried)
+    @property
+    def _question(self) -> str:
+        """A digest of what would be asked: the diff, and the agent's answers."""
+        answered = [(*settled.identity(each), each["status"], each["result"]) for each in self._earlier.violations]
+        parts = (self._review.about(self.job, self._run), answered)
+        return digest(repr(parts).encode("utf-8", "surrogatepass"))
+
+    def unable(self, why: str) -> GateResult:
+        """Nobody can be asked. What was found before is still open, and so is what the agent has to answer."""
+        earlier = self._earlier
+        if not earlier.violations:
+            return self._result("unable", why, carried=earlier.carried)
+        known = [*earlier.violations, *({**violation, "status": "skipped"} for violation in earlier.carried)]
+        self._write("fail", known)
+        return self._result(
+            "failed",
+            f"It failed before, and cannot be run now: {why}",
+            log=self._file,
+            tail=tuple(_line(violation) for violation in settled.by_weight(earlier.of("new", "fixed"))),
+            violations=earlier.violations,
+            carried=earlier.carried,
+            about=earlier.about,
+            reviewed=earlier.reviewed,
+            unasked={"of": self._question, "why": why},
+        )
 
     def _result(self, status: GateStatus, summary: str, **fields: Any) -> GateResult:
-        return GateResult(
-            self.job.key,
-            status,
-            summary,
-            about=about(self._review, self.job, self._run, fields["carried"]),
-            notes=tuple(self._notes),
-            warnings=tuple(self._warnings),
-            **fields,
-        )
+        fields.setdefault("about", about(self._review, self.job, self._run, fields["carried"]))
+        notes, warnings = tuple(self._notes), tuple(self._warnings)
+        return GateResult(self.job.key, status, summary, notes=notes, warnings=warnings, **fields)
 
     def _write(self, status: str, violations: list[Violation]) -> None:
         content = {"gate": self.job.key, "cli": self._asked, "status": status, "violations": violations}

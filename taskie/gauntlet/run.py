@@ -229,6 +229,7 @@ class _Run:
             request.root, request.env, self.log_dir, self.before.runs + 1, config, seen.tree, self.before,
             lambda files: changes.patch(self.repository, found, files), since,
             Coverage(self.repository, seen, self._look, since, config, request.env), request.deadline, self.rules,
+            request.active,
         )  # fmt: skip
         running = RunningGates(request, context, self.programs, self.skips, self.warnings)
         running.run(wanted, f"Run {context.number}, {self.began}, {seen.branch} {seen.commit or '(no commit yet)'}")
@@ -260,7 +261,8 @@ class _Run:
                 commit=seen.commit,
                 in_base=self.base.holds_head,
                 dirty=self.seen.dirty,
-                answers=answers.digest(self.log_dir),
+                # Who could not be asked is asked again in the next turn.
+                answers=None if any(result.unasked for result in results) else answers.digest(self.log_dir),
                 last_run_completed_at=timestamp(),
             )
         result = self._end(verdict.status, verdict.message, tuple(results))

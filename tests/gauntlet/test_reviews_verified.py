@@ -250,6 +250,59 @@ def test_the_reviewer_fails_when_it_should_verify(found: Gauntlet, fake_claude: 
     assert "-value_10 = 10\n+value_10 = ten(10)\n" in fake_claude.calls[2].stdin
 
 
+class TestNobodyCanBeAsked:
+    """What was found is still open, and told with the file in which it is answered."""
+
+    @pytest.fixture
+    def down(self, found: Gauntlet, fake_claude: FakeCli) -> Gauntlet:
+        """The agent has changed something, and the reviewer is not to be had."""
+        fake_claude.outputs(client(PASS), "", "", client(PASS))
+        found.write("code.py", text(line_10="value_10 = ten()"))
+        found.answer(status="fixed", result="computed now")
+        return found
+
+    def test_the_violations_are_told(self, down: Gauntlet, fake_claude: FakeCli) -> None:
+        told = down.stop(active=True).json["reason"]
+        assert "It failed before, and cannot be run now: claude: its answer cannot be used" in told
+        assert "[medium] code.py:10: ten is wrong" in told
+        assert f"Answer in {down.violations()}" in told
+        [written] = json.loads(down.violations().read_text())["violations"]
+        assert (written["status"], written["result"]) == ("fixed", "computed now")
+
+    def test_no_reviewer_is_installed(self, down: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.remove()
+        told = down.stop(active=True).json["reason"]
+        assert "cannot be run now: no reviewer is installed" in told
+        assert "[medium] code.py:10: ten is wrong" in told
+
+    def test_it_is_not_asked_the_same_again_in_a_turn(self, down: Gauntlet, fake_claude: FakeCli) -> None:
+        for _ in range(3):
+            assert_blocked(down.stop(active=True), "ten is wrong")
+        assert down.stop(active=True).json["status"] == "stop_hook_active"
+        assert len(fake_claude.calls) == 2
+
+    @pytest.mark.parametrize("what", ["a turn", "an answer", "a change"])
+    def test_it_is_asked_again_after(self, down: Gauntlet, fake_claude: FakeCli, what: str) -> None:
+        assert_blocked(down.stop(active=True), "cannot be run now")
+        assert_blocked(down.stop(active=True), "cannot be run now")
+        assert len(fake_claude.calls) == 2
+        if what == "an answer":
+            down.answer(status="fixed", result="computed in ten()")
+        elif what == "a change":
+            down.write("code.py", text(line_10="value_10 = ten(10)"))
+        assert_blocked(down.stop(active=what != "a turn"), "cannot be run now")
+        assert len(fake_claude.calls) == 3
+        assert down.stop().json["status"] == "passed"
+        assert "ten is wrong" in fake_claude.calls[3].stdin
+        assert "-value_10 = 10\n+value_10 = ten(" in fake_claude.calls[3].stdin, "since it was last seen"
+
+    def test_everything_was_skipped(self, down: Gauntlet, fake_claude: FakeCli) -> None:
+        down.answer(status="skipped", result="a matter of taste")
+        assert_blocked(down.stop(active=True), "cannot be run now")
+        fake_claude.outputs(client(PASS))
+        assert down.stop().json["status"] == "passed_with_warnings"
+
+
 def test_a_reviewer_that_is_down_does_not_hold_the_agent_for_ever(found: Gauntlet, fake_claude: FakeCli) -> None:
     """It blocks as often as any other failure, and the count is kept though nobody could be asked."""
     fake_claude.outputs("")
