@@ -44,7 +44,6 @@ RULES: Rules = {
 SUFFIXES = (".md",)
 FRONTMATTER = True
 MAX_SOURCE = 2 << 20  # bytes of a file in which a settled issue is looked for
-MAX_TOLD = 20  # violations in the block; the others are in the file
 
 
 class ReviewGate(Value):
@@ -248,7 +247,9 @@ class ReviewRun:
                 left += still
                 why = f"in the file of {len(still)} of them nothing has changed"
         if answer.dropped:
-            self._notes.append(f"{answer.dropped} more violations were left out, of the least weight")
+            dropped = f"{answer.dropped} more were left out, of the least weight"
+            self._notes.append(dropped)
+            why = "; ".join(filter(None, (why, dropped)))
         return self._passed() if answer.passes or not left else self._failed(left, why)
 
     def _untouched(self, reported: list[Violation]) -> list[Violation]:
@@ -287,13 +288,11 @@ class ReviewRun:
         carried = settled.without(self._settled(), violations)  # what weighs more now is open again
         self._write("fail", [*violations, *({**violation, "status": "skipped"} for violation in carried)])
         count = f"{len(violations)} violation{'s' * (len(violations) != 1)}"
-        more = len(violations) - MAX_TOLD
-        tail = [_line(violation) for violation in settled.by_weight(violations)[:MAX_TOLD]]
         return self._result(
             "failed",
             f"{count}, {why}" if why else count,
             log=self._file,
-            tail=(*tail, f"… and {more} more in the file") if more > 0 else tuple(tail),
+            tail=tuple(_line(violation) for violation in settled.by_weight(violations)),
             violations=tuple(violations),
             carried=tuple(carried),
             reviewed=self._reviewed,

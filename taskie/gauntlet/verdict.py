@@ -73,8 +73,8 @@ class GateResult(Value):
 
     `errors` are those in its output, as far as anybody will read them, `found` is how many there are. `files` are those
     that its command named, `fixed` those that its own `fix` has changed. `about` is a digest of what the verdict is
-    about, `reviewed` the tree that a reviewer saw. `unasked`: nobody could be asked whether what it found is still there,
-    `why`, and what that question is about (`of`). `notes` are for the log, `warnings` for the person, too.
+    about, `reviewed` the tree that a reviewer saw. `unasked`: nobody could be asked whether what it found is there
+    still, `why`, and what that question is about (`of`). `notes` are for the log, `warnings` for the person, too.
     """
 
     key: str
