@@ -20,6 +20,7 @@ REVIEWS, DUE, REVIEWERS, VERIFIED, SETTLED, ODD, BUILT_IN = (
         "reviews_built_in",
     )
 )
+TELLING = "gauntlet/test_telling.py"
 # A part of the sentence, the file, the tests.
 PROMISES = (
     ("run with read access only, without hooks and without a session.", REVIEWS, "test_claude test_codex"),
@@ -50,7 +51,10 @@ PROMISES = (
     ("is asked last for 10 minutes, or for 60", REVIEWERS, "test_how_long test_meanwhile_it_is_asked_last"),
     ("That holds for all your projects.", REVIEWERS, "test_how_long"),
     ("Only when nobody is left is nothing proven.", REVIEWERS, "test_nobody_is_left test_but_it_is_asked"),
-    ("The block names the first of them by priority; all are in the file.", ODD, "test_two_hundred"),
+    ("names as many of them as there is room for,", TELLING, "test_as_many_violations_as_there_is_room_for"),
+    ("the heaviest first, and says how many more are in the file.", TELLING, "test_as_many_violations_as_there_is"),
+    ("it is open, and the block names it with its file.", VERIFIED, "test_the_violations_are_told"),
+    ("when the diff or an answer is another, or in the next turn.", VERIFIED, "test_it_is_not_asked test_it_is_asked"),
     (
         "It sees what it found, what the agent says about it, and what has changed",
         VERIFIED,

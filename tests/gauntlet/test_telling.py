@@ -95,7 +95,10 @@ class TestRealTools:
 
 def test_as_many_violations_as_there_is_room_for(reviewed: Gauntlet, fake_claude: FakeCli) -> None:
     """The heaviest first; how many more are in the file is said once, and how many were dropped."""
-    issues = [{"file": "code.py", "line": n, "issue": f"issue {n}", "priority": "low"} for n in range(1, 260)]
+    issues = [
+        {"file": "code.py", "line": n, "issue": f"issue {n} in more than a few words", "priority": "low"}
+        for n in range(1, 260)
+    ]
     issues[250]["priority"] = "critical"
     fake_claude.outputs({"status": "fail", "violations": issues})
     reason = str(reviewed.stop().json["reason"])
