@@ -18,16 +18,18 @@ ROWS: Mapping[str, str] = {
     "ruff": r"(?P<what>\S.*)\n +--> (?P<where>\S.*:\d+:\d+)$",
     "ruff, go build, flake8": rf"(?P<line>{_PLACE}:\d+: .+)",
     "mypy": rf"(?P<line>{_PLACE}: error: .+)",
-    "pytest": r"(?P<line>(?:FAILED|ERROR) [^:\n]+\.py(?:::.+)?)$",
+    "pytest": r"(?P<line>(?:FAILED|ERROR) [^:\n]+\.py(?:::.+| - .+)?)$",
     "eslint": r"(?P<file>\S.*)\n(?P<rows>(?: +\d+:\d+ +(?:error|warning) .+\n?)+)",
     "tsc": r"(?P<line>[^\s(][^(\n]*\(\d+,\d+\): error TS\d+: .+)",
     "tsc --pretty": r"(?P<line>\S.*:\d+:\d+ - error TS\d+: .+)",
     "go vet": rf"(?P<line>vet: {_PLACE}:\d+: .+)",
     "go test": r"(?P<line> *--- FAIL: .+(?:\n +\S+\.go:\d+: .+)*|panic: .+)",
 }
-# What pytest prints above its summary: the whole of what the summary cuts off, and after an empty line where it was.
+# What pytest prints above its summary: the whole of what the summary cuts off, and after an empty line where it was. Of
+# a file that it cannot collect, and of short tracebacks, the place comes first.
 _RAISED = re.compile(r"E   +(.+)")
 _WHERE = re.compile(r"([^\s:]+:\d+): \S+")
+_BEFORE = re.compile(r"_+ ERROR collecting (\S+) _+|([^\s:]+:\d+): in .+")
 _PATTERNS = {tool: re.compile(f"^{row}", re.MULTILINE) for tool, row in ROWS.items()}
 _ESLINT = re.compile(r" +(\d+:\d+) +(error .+)")
 _BLANKS = re.compile(r"\s{2,}")
@@ -47,12 +49,18 @@ def details_in(lines: Iterable[str]) -> list[str]:
     """Where each test failed, and why, if pytest printed it."""
     found: dict[str, None] = {}
     raised: list[str] = []
-    for line in lines:
+    place = ""
+    for line in (*lines, "end"):
         if raise_line := _RAISED.fullmatch(line):
-            raised.append(raise_line[1])
+            raised.append(" ".join(raise_line[1].split()))
         elif line:
-            if raised and (where := _WHERE.fullmatch(line)):
-                found[f"{where[1]}: {' '.join(raised)}"[:LONGEST]] = None
+            where = _WHERE.fullmatch(line)
+            if raised and (at := where[1] if where else place):
+                found[f"{at}: {' '.join(raised)}"[:LONGEST]] = None
+            if raised:
+                place = ""
+            if before := _BEFORE.fullmatch(line):
+                place = before[1] or before[2]
             raised = []
     return list(found)
 

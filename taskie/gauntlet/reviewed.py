@@ -17,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from taskie.gauntlet.settled import Violation
+
 FOLDER = ".reviewed"
 MAX_DIFF = 400_000
 _NAME = re.compile(r"[0-9a-f]{40,64}")
@@ -74,14 +76,30 @@ class Since:
                 ranges = [(int(found[1]), int(found[1]) + int(found[2] or 1)) for found in _HUNK.finditer(part)]
                 self._hunks[name[1]] = ranges
 
-    def holds(self, file: str, line: int | None, window: int) -> bool:
-        """Whether a place is in what has changed. Without a line it is the whole file, without a file everything."""
-        if not file:
-            return True
+    def touches(self, file: str) -> bool:
+        """Whether anything in a file has changed; without a file, anything at all."""
+        return file in self._hunks if file else bool(self.diff)
+
+    def outside(self, found: Sequence[Violation], before: Sequence[Violation], window: int) -> list[Violation]:
+        """Those of the found that are clearly about something else than the change and what was found before: they name
+        a line that has not changed, in a file in which nothing was found."""
+        files = {each["file"] for each in before}
+        if "" in files:
+            return []  # that may be anywhere
+        return [
+            each
+            for each in found
+            if each["file"]
+            and each["line"] is not None
+            and each["file"] not in files
+            and not self._holds(each["file"], each["line"], window)
+        ]
+
+    def _holds(self, file: str, line: int, window: int) -> bool:
         if file not in self._hunks:
             return False
         hunks = self._hunks[file]  # none: its mode has changed, or it is not text
-        return line is None or not hunks or any(first - window <= line < end + window for first, end in hunks)
+        return not hunks or any(first - window <= line < end + window for first, end in hunks)
 
 
 def forget(log_dir: str) -> None:

@@ -44,7 +44,6 @@ RULES: Rules = {
 SUFFIXES = (".md",)
 FRONTMATTER = True
 MAX_SOURCE = 2 << 20  # bytes of a file in which a settled issue is looked for
-MAX_TOLD = 20  # violations in the block; the others are in the file
 
 
 class ReviewGate(Value):
@@ -73,7 +72,7 @@ class ReviewGate(Value):
         review = ReviewRun(job, self, run)
         decided = review.decided()
         if decided is None and review.missing:
-            raise Unable(review.missing)
+            return review.unable(review.missing)
         return decided or review
 
     def described(self, gates: Gates) -> str:
@@ -106,12 +105,13 @@ def about(review: ReviewGate, job: Job, run: RunContext, accepted: Sequence[Viol
 
 class Earlier(Value):
     """What is known of this review: violations with the agent's answers, those it skipped for good, what the last
-    verdict was about, and the tree that the reviewer saw."""
+    verdict was about, the tree that the reviewer saw, and why nobody could be asked since."""
 
     violations: tuple[Violation, ...] = ()
     carried: tuple[Violation, ...] = ()
     about: str | None = None
     reviewed: str | None = None
+    unasked: Mapping[str, str] | None = None
 
     def of(self, *statuses: str) -> list[Violation]:
         return [violation for violation in self.violations if violation["status"] in statuses]
@@ -130,7 +130,7 @@ def earlier_of(job: Job, run: RunContext) -> Earlier:
         return Earlier(carried=carried)
     known = [answers.clean(each) for each in last.get("violations", edited) if isinstance(each, dict)]
     known = answers.answered(settled.without(known, carried), edited)
-    return Earlier(tuple(known), carried, last.get("about"), last.get("reviewed"))
+    return Earlier(tuple(known), carried, last.get("about"), last.get("reviewed"), last.get("unasked"))
 
 
 class ReviewRun:
@@ -161,8 +161,10 @@ class ReviewRun:
 
     def decided(self) -> GateResult | None:
         """On the same diff nobody has to be asked when something is still unanswered, or when everything was skipped
-        with a reason."""
+        with a reason. Who could not be asked is not asked the same again in one turn."""
         earlier = self._earlier
+        if earlier.violations and earlier.unasked and self._run.active and earlier.unasked["of"] == self._question:
+            return self.unable(earlier.unasked["why"])
         if not earlier.violations or earlier.about != self._review.about(self.job, self._run):
             return None
         if earlier.of("new"):
@@ -223,31 +225,47 @@ class ReviewRun:
         """The next reviewer's turn; with none left, or no time, nothing is known."""
         self._failures.append(why)
         if outcome.cause == "deadline":
-            return self._unable()
+            return self.unable("; ".join(self._failures))
         rest = minutes_of_rest(why)
         self._rests.note(self._asked, rest)
         if not self._left:
-            return self._unable()
+            return self.unable("; ".join(self._failures))
         failed, self._asked = self._asked, self._left.pop(0)
         self._leave_out = []
         self._warnings.append(f"{why}; {self._asked} was asked instead, and {failed} is asked last for {rest} min")
         return None
 
     def _judged(self, answer: ReviewAnswer) -> GateResult:
-        """What is settled does not count; nor, when a fix is verified, a new issue that is outside of the fix."""
+        """What is settled does not count; nor, when a fix is verified, a new issue that is clearly outside of it."""
         left = settled.unsettled(answer.violations, self._earlier.accepted, self._lines_of)
-        if self._since is not None:
-            known = self._earlier.of("new", "fixed")
-            again = settled.unsettled(left, known, self._lines_of)
-            outside = [each for each in again if not self._since.holds(each["file"], each["line"], settled.WINDOW)]
+        why = ""
+        if self._since is not None and not answer.passes:
+            outside = self._since.outside(left, self._earlier.of("new", "fixed"), settled.WINDOW)
             left = [each for each in left if each not in outside]
-            self._notes += [f"not counted, since it is outside of what has changed: {_line(each)}" for each in outside]
-            if heavy := [each for each in outside if each["priority"] in ("critical", "high")]:
-                told = "; ".join(shown(_line(each), 200) for each in heavy[:3])
-                self._warnings.append(f"{self.job.shown} found more outside of what has changed: {told}")
+            self._note_outside(outside)
+            if still := self._untouched(left):
+                left += still
+                why = f"in the file of {len(still)} of them nothing has changed"
         if answer.dropped:
-            self._notes.append(f"{answer.dropped} more violations were left out, of the least weight")
-        return self._passed() if answer.passes or not left else self._failed(left, "")
+            dropped = f"{answer.dropped} more were left out, of the least weight"
+            self._notes.append(dropped)
+            why = "; ".join(filter(None, (why, dropped)))
+        return self._passed() if answer.passes or not left else self._failed(left, why)
+
+    def _untouched(self, reported: list[Violation]) -> list[Violation]:
+        """Those that a reviewer who fails the gate does not name, and in whose file nothing has changed."""
+        unreported = settled.unreported(self._earlier.of("new", "fixed"), reported)
+        return [
+            {**each, "status": "new", "result": None}
+            for each in unreported
+            if self._since is not None and not self._since.touches(each["file"])
+        ]
+
+    def _note_outside(self, outside: list[Violation]) -> None:
+        self._notes += [f"not counted, since it is outside of what has changed: {_line(each)}" for each in outside]
+        if heavy := [each for each in outside if each["priority"] in ("critical", "high")]:
+            told = "; ".join(shown(_line(each), 200) for each in heavy[:3])
+            self._warnings.append(f"{self.job.shown} found more outside of what has changed: {told}")
 
     def _lines_of(self, file: str) -> list[str]:
         """Of a file of the project's; none of anything else."""
@@ -267,16 +285,14 @@ class ReviewRun:
         return self._result("passed", summary, log=self._file, carried=tuple(carried))
 
     def _failed(self, violations: list[Violation], why: str) -> GateResult:
-        carried = self._settled()
+        carried = settled.without(self._settled(), violations)  # what weighs more now is open again
         self._write("fail", [*violations, *({**violation, "status": "skipped"} for violation in carried)])
         count = f"{len(violations)} violation{'s' * (len(violations) != 1)}"
-        more = len(violations) - MAX_TOLD
-        tail = [_line(violation) for violation in settled.by_weight(violations)[:MAX_TOLD]]
         return self._result(
             "failed",
             f"{count}, {why}" if why else count,
             log=self._file,
-            tail=(*tail, f"… and {more} more in the file") if more > 0 else tuple(tail),
+            tail=tuple(_line(violation) for violation in settled.by_weight(violations)),
             violations=tuple(violations),
             carried=tuple(carried),
             reviewed=self._reviewed,
@@ -285,19 +301,36 @@ class ReviewRun:
     def _settled(self) -> list[Violation]:
         return [settled.anchored(violation, self._lines_of) for violation in self._earlier.accepted]
 
-    def _unable(self) -> GateResult:
-        return self._result("unable", "; ".join(self._failures), carried=self._earlier.carried)
+    @property
+    def _question(self) -> str:
+        """A digest of what would be asked: the diff, and the agent's answers."""
+        answered = [(*settled.identity(each), each["status"], each["result"]) for each in self._earlier.violations]
+        parts = (self._review.about(self.job, self._run), answered)
+        return digest(repr(parts).encode("utf-8", "surrogatepass"))
+
+    def unable(self, why: str) -> GateResult:
+        """Nobody can be asked. What was found before is still open, and so is what the agent has to answer."""
+        earlier = self._earlier
+        if not earlier.violations:
+            return self._result("unable", why, carried=earlier.carried)
+        known = [*earlier.violations, *({**violation, "status": "skipped"} for violation in earlier.carried)]
+        self._write("fail", known)
+        return self._result(
+            "failed",
+            f"It failed before, and cannot be run now: {why}",
+            log=self._file,
+            tail=tuple(_line(violation) for violation in settled.by_weight(earlier.of("new", "fixed"))),
+            violations=earlier.violations,
+            carried=earlier.carried,
+            about=earlier.about,
+            reviewed=earlier.reviewed,
+            unasked={"of": self._question, "why": why},
+        )
 
     def _result(self, status: GateStatus, summary: str, **fields: Any) -> GateResult:
-        return GateResult(
-            self.job.key,
-            status,
-            summary,
-            about=about(self._review, self.job, self._run, fields["carried"]),
-            notes=tuple(self._notes),
-            warnings=tuple(self._warnings),
-            **fields,
-        )
+        fields.setdefault("about", about(self._review, self.job, self._run, fields["carried"]))
+        notes, warnings = tuple(self._notes), tuple(self._warnings)
+        return GateResult(self.job.key, status, summary, notes=notes, warnings=warnings, **fields)
 
     def _write(self, status: str, violations: list[Violation]) -> None:
         content = {"gate": self.job.key, "cli": self._asked, "status": status, "violations": violations}

@@ -18,6 +18,7 @@ from taskie.gauntlet.running import RunningGates
 from taskie.gauntlet.telling import reason
 from taskie.gauntlet.verdict import (
     FAILURES,
+    PASSES,
     SPOKEN,
     GateResult,
     Invalid,
@@ -172,9 +173,15 @@ class _Run:
         moved = record.archive(self.log_dir)
         if moved or before.status:
             self.warnings.append(f"Auto-clean: {why}; the logs of the last runs are in {PREVIOUS}/")
-        # Another name for the same files clears no failure.
-        kept = {key: before.gates[key] for key in before.open_gates} if before.tree == self.seen.tree else {}
+        same = before.tree == self.seen.tree
+        # Another name for the same files clears no failure, and what a reviewer has passed holds for the same question.
+        kept = {key: before.gates[key] for key in before.open_gates} if same else {}
         status = "failed" if kept else None
+        kept.update({
+            key: {"status": "passed", "about": gate["about"]}
+            for key, gate in before.gates.items()
+            if gate.get("status") == "passed" and gate.get("about") and key.startswith("review:")
+        })  # fmt: skip
         self.before = before.replace(
             status=status,
             tree=None,
@@ -182,11 +189,20 @@ class _Run:
             passed_tree=None,
             answers=None,
             gates=kept,
-            carried={},
+            carried=before.carried if same or self._goes_on() else {},
             fewest=None,
             runs=0,
         )
         record.save(self.log_dir, self.ledger, self.before, self.warnings)
+
+    def _goes_on(self) -> bool:
+        """Whether this is another branch of the work on record: it starts from the commit of the last run."""
+        then, now = self.before.commit, self.seen.commit
+        if not then or not now or self.before.branch == self.seen.branch:
+            return False
+        if then == now or self.base.holds_head:
+            return then == now
+        return self.repository.attempt(["merge-base", "--is-ancestor", then, now])[0] == 0
 
     def _nothing(self, changed: bool) -> RunResult:
         """Nothing was run, but looked at: the next stop must know whether this is still the same tree."""
@@ -215,6 +231,7 @@ class _Run:
             request.root, request.env, self.log_dir, self.before.runs + 1, config, seen.tree, self.before,
             lambda files: changes.patch(self.repository, found, files), since,
             Coverage(self.repository, seen, self._look, since, config, request.env), request.deadline, self.rules,
+            request.active,
         )  # fmt: skip
         running = RunningGates(request, context, self.programs, self.skips, self.warnings)
         running.run(wanted, f"Run {context.number}, {self.began}, {seen.branch} {seen.commit or '(no commit yet)'}")
@@ -240,13 +257,14 @@ class _Run:
             tree=seen.tree, key=seen.key, prefix=seen.prefix, insisted=repeated, rules_from=self.from_base,
             settings=rulebook.noted(self.config, self.rules),
         )  # fmt: skip
-        if ran:
+        if ran or (complete and self.base.stale and verdict.status in PASSES):
             after = after.replace(
                 branch=self.seen.branch,
                 commit=seen.commit,
                 in_base=self.base.holds_head,
                 dirty=self.seen.dirty,
-                answers=answers.digest(self.log_dir),
+                # Who could not be asked is asked again in the next turn.
+                answers=None if any(result.unasked for result in results) else answers.digest(self.log_dir),
                 last_run_completed_at=timestamp(),
             )
         result = self._end(verdict.status, verdict.message, tuple(results))

@@ -47,16 +47,26 @@ def line_now(violation: Mapping[str, Any], lines: Sequence[str]) -> int | None:
 
 def unsettled(found: Sequence[Violation], settled: Sequence[Violation], lines_of: LinesOf) -> list[Violation]:
     """The violations that are not settled. One in the same words is, and of those in other words at the same place
-    one for each that is settled there, unless it weighs more."""
+    one for each that is settled there, but none that weighs more."""
     left = list(found)
     for each in settled:
-        same = without(left, [each])
+        same = [other for other in left if identity(other) != identity(each) or _weight(other) < _weight(each)]
         if len(same) < len(left):
             left = same
             continue
         here = line_now(each, lines_of(str(each.get("file"))))
         left_out = next((other for other in left if _is_there(other, each, here)), None)
         left = [other for other in left if other is not left_out]
+    return left
+
+
+def unreported(known: Sequence[Violation], found: Sequence[Violation]) -> list[Violation]:
+    """The known ones that nobody has reported again: in the same words, or the nearest in the same file in others."""
+    left = without(known, found)
+    for each in without(found, known):
+        here = [other for other in left if not each["file"] or other["file"] == each["file"]]
+        if here:
+            left.remove(min(here, key=lambda other: abs((other["line"] or 0) - (each["line"] or 0))))
     return left
 
 

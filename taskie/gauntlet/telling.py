@@ -25,7 +25,8 @@ RUN_IT = "Each check's command is named: run it yourself until it exits with 0, 
 
 class Told(Value):
     """One failed gate: what is said in any case, and between it lines of which as many are shown as fit. `errors`: they
-    are one error each, `total` of them, and the first ones count most; else they are output, whose ends count."""
+    are one error each, `total` of them, and the first ones count most; `rest` is what has the others. Else they are
+    output, whose ends count."""
 
     before: tuple[str, ...]
     lines: tuple[str, ...]
@@ -33,6 +34,7 @@ class Told(Value):
     errors: bool
     total: int
     details: tuple[str, ...] = ()
+    rest: str = "log"
 
     @property
     def least(self) -> int:
@@ -48,7 +50,7 @@ class Told(Value):
         else:
             lines = _fitting(self.lines, room)
             if len(lines) < self.total:
-                lines.append(f"… and {self.total - len(lines)} more: read the log named below.")
+                lines.append(f"… and {self.total - len(lines)} more: read the {self.rest} named below.")
             else:
                 lines += _fitting(self.details, room - _size(lines))
         return "\n".join((*self.before, *(f"    {line}" for line in lines), *self.after))
@@ -107,10 +109,11 @@ def _told(gate: GateResult) -> Told:
         after.append(f"{'Answer in' if gate.violations else 'All of it:'} {gate.log}")
     lines = gate.tests or gate.errors or (gate.tail if gate.violations else ())
     if lines:
-        total = max(len(lines), len(gate.violations), 0 if gate.tests else gate.found)
+        total = max(len(lines), 0 if gate.tests else gate.found)
         counted = "Violations:" if gate.violations else f"{total} error{'' if total == 1 else 's'}:"
         before.append("Failing tests:" if gate.tests else counted)
-        return Told(tuple(before), lines, tuple(after), True, total, () if gate.tests else gate.output)
+        details, rest = () if gate.tests else gate.output, "file" if gate.violations else "log"
+        return Told(tuple(before), lines, tuple(after), True, total, details, rest)
     lines = gate.output or gate.tail
     if lines:
         before.append("Its output:")

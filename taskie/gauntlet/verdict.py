@@ -73,7 +73,8 @@ class GateResult(Value):
 
     `errors` are those in its output, as far as anybody will read them, `found` is how many there are. `files` are those
     that its command named, `fixed` those that its own `fix` has changed. `about` is a digest of what the verdict is
-    about, `reviewed` the tree that a reviewer saw. `notes` are for the log, `warnings` for the person, too.
+    about, `reviewed` the tree that a reviewer saw. `unasked`: nobody could be asked whether what it found is there
+    still, `why`, and what that question is about (`of`). `notes` are for the log, `warnings` for the person, too.
     """
 
     key: str
@@ -97,6 +98,7 @@ class GateResult(Value):
     fixed: tuple[str, ...] = ()
     about: str | None = None
     reviewed: str | None = None
+    unasked: Mapping[str, str] | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -242,7 +244,12 @@ def recorded(
     for result in results:
         if result.status not in ("passed", "failed", "skipped"):
             continue
-        memory = {"about": result.about, "reviewed": result.reviewed, "violations": list(result.violations)}
+        memory = {
+            "about": result.about,
+            "reviewed": result.reviewed,
+            "violations": list(result.violations),
+            "unasked": result.unasked,
+        }
         if result.status == "failed" and not result.violations:  # nobody could be asked: what was found is still open
             memory = {name: before.gates.get(result.key, {}).get(name) for name in memory}
         kept = {name: value for name, value in {**memory, "files": list(result.files)}.items() if value}

@@ -175,7 +175,14 @@ class TestTheAgentsAnswers:
         blocked.write("code.py", "x = 2\n")
         assert status(blocked) == "passed_with_warnings"
         assert "settled" in fake_claude.calls[1].stdin
-        blocked.project.git("checkout", "-q", "-b", "other")
+        blocked.project.git("checkout", "-q", "-b", "other", "main")
+        blocked.write("code.py", "x = 3\n")
+        blocked.commit()
+        blocked.project.git("checkout", "-q", "-f", "work")
+        blocked.write("code.py", "x = 4\n")
+        blocked.commit()
+        assert status(blocked) == "passed_with_warnings"
+        blocked.project.git("checkout", "-q", "-f", "other")
         assert status(blocked) == "failed"
 
     def test_a_new_one_beside_a_carried_one(self, blocked: Gauntlet, fake_claude: FakeCli) -> None:

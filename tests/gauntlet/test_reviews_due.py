@@ -249,3 +249,66 @@ def test_an_exception_is_one_gates_matter(failing: Gauntlet, monkeypatch: pytest
     assert_blocked(told, "1 of 2 gates failed: check lint")
     assert_blocked(told, r"Not proven: an error of Taskie's own \(ZeroDivisionError: it was 0\)")
     assert "in raises" in (failing.logs / "console.1.log").read_text()
+
+
+class TestG20AnotherBranch:
+    """What a reviewer has passed is about a prompt and a diff, whatever the branch is called."""
+
+    @pytest.mark.parametrize("how", ["checkout -q -b feature", "branch -m renamed"])
+    @pytest.mark.parametrize("committed", [True, False])
+    def test_the_same_diff_is_not_paid_for_again(
+        self, reviewed: Gauntlet, fake_claude: FakeCli, how: str, committed: bool
+    ) -> None:
+        fake_claude.outputs(client(PASS))
+        assert status(reviewed) == "passed"
+        reviewed.project.git(*how.split())
+        if committed:
+            reviewed.commit()
+        assert status(reviewed) == "passed"
+        assert len(fake_claude.calls) == 1
+        assert reviewed.state["branch"] == how.split()[-1]
+        assert "Auto-clean" not in reviewed.stop().stderr, "it was said once"
+
+    def test_another_diff_is(self, reviewed: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(client(PASS), client(FAIL))
+        assert status(reviewed) == "passed"
+        reviewed.project.git("checkout", "-q", "-b", "feature")
+        reviewed.write("code.py", "x = 2\n")
+        assert status(reviewed) == "failed"
+
+    def test_another_prompt_is(self, reviewed: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(client(PASS), client(FAIL))
+        assert status(reviewed) == "passed"
+        reviewed.project.git("checkout", "-q", "-b", "feature")
+        reviewed.write(".gauntlet/reviews/quality.md", "---\ncli_preference: [claude]\n---\nLook again.\n")
+        assert status(reviewed) == "failed"
+
+    def test_a_failed_one_is_open(self, reviewed: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(client(FAIL), client(PASS))
+        assert status(reviewed) == "failed"
+        reviewed.project.git("checkout", "-q", "-b", "feature")
+        assert status(reviewed) == "failed"
+
+    def test_a_check_is_run_again(self, parts: Gauntlet, fake_claude: FakeCli, tmp_path: Path) -> None:
+        before = len((tmp_path / "checks").read_text().split())
+        asked = len(fake_claude.calls)
+        parts.project.git("checkout", "-q", "-b", "feature")
+        assert status(parts) == "passed"
+        assert len((tmp_path / "checks").read_text().split()) == before + 1
+        assert len(fake_claude.calls) == asked
+
+    @pytest.mark.parametrize("then", ["nothing", "commit", "change", "commit a change"])
+    def test_what_is_settled_stays_settled_on_a_branch_from_there(
+        self, reviewed: Gauntlet, fake_claude: FakeCli, then: str
+    ) -> None:
+        fake_claude.outputs(client(FAIL))
+        assert status(reviewed) == "failed"
+        reviewed.answer(status="skipped", result="used by a plugin")
+        assert status(reviewed) == "passed_with_warnings"
+        reviewed.project.git("checkout", "-q", "-b", "feature")
+        if "change" in then:
+            reviewed.write("code.py", "x = 2\n")
+        if "commit" in then:
+            reviewed.commit()
+        assert status(reviewed) == "passed_with_warnings"
+        assert len(fake_claude.calls) == (2 if "change" in then else 1)

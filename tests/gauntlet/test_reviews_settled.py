@@ -60,9 +60,25 @@ class TestG23TheReviewer:
             (issue(16, "nobody reads this value"), "failed"),
             (issue(None, "nobody reads this value"), "failed"),
             (issue(20, "this leaks the password", "critical"), "failed"),
+            (issue(20, "x is not used", "critical"), "failed"),
+            (issue(38, "x is not used", "high"), "failed"),
+            (issue(20, "x is not used", "low"), "passed_with_warnings"),
             (issue(20, "nobody reads this value", file="other.py"), "failed"),
         ],
-        ids=["same line", "3 below", "3 above", "same words", "4 below", "4 above", "no line", "heavier", "other file"],
+        ids=[
+            "same line",
+            "3 below",
+            "3 above",
+            "same words",
+            "4 below",
+            "4 above",
+            "no line",
+            "heavier",
+            "heavier in the same words",
+            "the same, elsewhere",
+            "lighter in the same words",
+            "other file",
+        ],
     )
     def test_says_it_again_in_other_words(
         self, long: Gauntlet, fake_claude: FakeCli, again: Any, expected: str
@@ -72,6 +88,33 @@ class TestG23TheReviewer:
         skip(long)
         long.write("code.py", CODE + "more = 1\n")
         assert long.stop().json["status"] == expected
+
+    def test_heavier_in_the_same_words_it_is_open_again(self, long: Gauntlet, fake_claude: FakeCli) -> None:
+        """The reason that was given for the lighter one is no answer to it."""
+        fake_claude.outputs(fails(issue(20)), fails(issue(20, priority="critical")), client(PASS))
+        long.stop()
+        skip(long)
+        long.write("code.py", CODE + "more = 1\n")
+        assert "[critical] code.py:20: x is not used" in long.stop().json["reason"]
+        [written] = json.loads(long.violations().read_text())["violations"]
+        assert (written["priority"], written["status"], written["result"]) == ("critical", "new", None)
+        assert_blocked(long.stop(active=True), "x is not used")
+        assert len(fake_claude.calls) == 2
+        long.write("code.py", CODE + "more = 2\n")
+        assert long.stop().json["status"] == "passed"
+        assert "These are settled" not in fake_claude.calls[2].stdin
+
+    def test_heavier_in_the_same_words_it_can_be_skipped_too(self, long: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(fails(issue(20)), fails(issue(20, priority="critical")))
+        long.stop()
+        skip(long)
+        long.write("code.py", CODE + "more = 1\n")
+        long.stop()
+        result = skip(long, "it is a constant of the protocol")
+        assert result.json["status"] == "passed_with_warnings"
+        assert "[critical] code.py:20: x is not used (skipped: it is a constant" in result.json["systemMessage"]
+        long.write("code.py", CODE + "more = 2\n")
+        assert long.stop().json["status"] == "passed_with_warnings"
 
     def test_the_lines_have_moved(self, long: Gauntlet, fake_claude: FakeCli) -> None:
         fake_claude.outputs(fails(issue(20)), fails(issue(31, "nobody reads this value")))

@@ -128,22 +128,73 @@ class TestG22TheAnswer:
         assert_blocked(again(found, fake_claude, issue(10, "ten is not defined")), "ten is not defined")
 
     @pytest.mark.parametrize(
-        "other", [issue(60, "sixty is odd"), issue(10, "ten is odd", file="other.py")], ids=["line", "file"]
+        "words",
+        [
+            issue(None, "the tenth value is not right"),
+            issue(16, "the tenth value is not right"),
+            issue(60, "the tenth value is not right"),
+            issue(None, "the tenth value is not right", file=""),
+            issue(None, "the tenth value is not right", file="other.py"),
+        ],
+        ids=["no line", "6 below", "far away", "no file", "another file without a line"],
     )
-    def test_outside_of_the_fix(self, found: Gauntlet, fake_claude: FakeCli, other: Any) -> None:
+    @pytest.mark.parametrize("change", ["nothing", "beside it", "elsewhere", "no answer"])
+    def test_still_there_in_other_words_at_another_place(
+        self, found: Gauntlet, fake_claude: FakeCli, words: Any, change: str
+    ) -> None:
+        """A reviewer that fails it does not say that what it found before is gone."""
+        fake_claude.outputs(fails(), fails(words))
+        if change != "no answer":
+            found.answer(status="fixed", result="done")
+        if change == "beside it":
+            found.write("code.py", text(line_35="thirty_five"))
+        elif change != "nothing":
+            found.write("other.py", text(line_90="ninety"))
+        assert_blocked(found.stop(), "the tenth value is not right")
+        assert found.state["gates"]["review:.:quality@1"]["status"] == "failed"
+        assert_blocked(found.stop(active=True))
+
+    @pytest.mark.parametrize("change", ["nothing", "elsewhere"])
+    def test_where_nothing_has_changed_it_stays_open(self, found: Gauntlet, fake_claude: FakeCli, change: str) -> None:
+        """Though the reviewer speaks of something else, and fails it for that."""
+        fake_claude.outputs(fails(), fails(issue(50, "fifty is odd", file="other.py")))
+        found.answer(status="fixed", result="done")
+        if change == "elsewhere":
+            found.write("other.py", text(line_90="ninety"))
+        result = found.stop()
+        assert_blocked(result, "1 violation, in the file of 1 of them nothing has changed")
+        assert "ten is wrong" in result.json["reason"]
+        assert "fifty" not in result.json["reason"]
+        [written] = json.loads(found.violations().read_text())["violations"]
+        assert (written["issue"], written["status"], written["result"]) == ("ten is wrong", "new", None)
+
+    def test_each_in_a_file_without_a_change_stays_open(self, reviewed: Gauntlet, fake_claude: FakeCli) -> None:
+        """One that is said in other words stands for one of those before."""
+        reviewed.write("code.py", text())
+        first = fails(issue(10, "ten is wrong"), issue(80, "eighty is wrong"))
+        fake_claude.outputs(first, fails(issue(14, "the tenth value is not right")))
+        reviewed.stop()
+        reviewed.answer(status="fixed", result="done")
+        result = reviewed.stop()
+        assert_blocked(result, "the tenth value is not right")
+        assert "eighty is wrong" in result.json["reason"]
+        assert "ten is wrong" not in result.json["reason"]
+
+    def test_outside_of_the_fix(self, found: Gauntlet, fake_claude: FakeCli) -> None:
         """It had its chance: a list that grows with every look is never done."""
+        other = issue(10, "ten is odd", file="other.py")
         result = again(found, fake_claude, other)
         assert result.json["status"] == "passed"
         log = (found.logs / "previous" / "console.2.log").read_text()
         assert f"not counted, since it is outside of what has changed: [medium] {other['file']}:{other['line']}" in log
 
     def test_a_heavy_one_outside_is_told(self, found: Gauntlet, fake_claude: FakeCli) -> None:
-        result = again(found, fake_claude, issue(60, "the key is logged", "critical"))
+        result = again(found, fake_claude, issue(60, "the key is logged", "critical", "other.py"))
         assert_approved(result)
-        assert "outside of what has changed: [critical] code.py:60: the key is logged" in result.stderr
+        assert "outside of what has changed: [critical] other.py:60: the key is logged" in result.stderr
 
     def test_beside_one_that_is_still_there(self, found: Gauntlet, fake_claude: FakeCli) -> None:
-        result = again(found, fake_claude, issue(10, "ten is wrong"), issue(60, "sixty is odd"))
+        result = again(found, fake_claude, issue(10, "ten is wrong"), issue(60, "sixty is odd", file="other.py"))
         assert_blocked(result, "1 violation")
         assert "sixty" not in result.json["reason"]
 
@@ -166,8 +217,9 @@ def test_below_the_repositorys_root(gauntlet: Gauntlet, fake_claude: FakeCli) ->
     gauntlet.write("sub/.gauntlet/config.yml", "entry_points: [{path: src, reviews: [security]}]")
     gauntlet.settle()
     gauntlet.write("sub/src/code.py", text())
+    gauntlet.write("sub/src/other.py", text())
     fake_claude.outputs(
-        fails(issue(10, "ten is wrong", file="src/code.py")), fails(issue(60, "odd", file="src/code.py"))
+        fails(issue(10, "ten is wrong", file="src/code.py")), fails(issue(60, "odd", file="src/other.py"))
     )
     where = str(gauntlet.path / "sub")
     assert_blocked(gauntlet.stop(cwd=where), "ten is wrong")
@@ -196,6 +248,59 @@ def test_the_reviewer_fails_when_it_should_verify(found: Gauntlet, fake_claude: 
     assert found.stop().json["status"] == "passed"
     assert "ten is wrong" in fake_claude.calls[2].stdin
     assert "-value_10 = 10\n+value_10 = ten(10)\n" in fake_claude.calls[2].stdin
+
+
+class TestNobodyCanBeAsked:
+    """What was found is still open, and told with the file in which it is answered."""
+
+    @pytest.fixture
+    def down(self, found: Gauntlet, fake_claude: FakeCli) -> Gauntlet:
+        """The agent has changed something, and the reviewer is not to be had."""
+        fake_claude.outputs(client(PASS), "", "", client(PASS))
+        found.write("code.py", text(line_10="value_10 = ten()"))
+        found.answer(status="fixed", result="computed now")
+        return found
+
+    def test_the_violations_are_told(self, down: Gauntlet, fake_claude: FakeCli) -> None:
+        told = down.stop(active=True).json["reason"]
+        assert "It failed before, and cannot be run now: claude: its answer cannot be used" in told
+        assert "[medium] code.py:10: ten is wrong" in told
+        assert f"Answer in {down.violations()}" in told
+        [written] = json.loads(down.violations().read_text())["violations"]
+        assert (written["status"], written["result"]) == ("fixed", "computed now")
+
+    def test_no_reviewer_is_installed(self, down: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.remove()
+        told = down.stop(active=True).json["reason"]
+        assert "cannot be run now: no reviewer is installed" in told
+        assert "[medium] code.py:10: ten is wrong" in told
+
+    def test_it_is_not_asked_the_same_again_in_a_turn(self, down: Gauntlet, fake_claude: FakeCli) -> None:
+        for _ in range(3):
+            assert_blocked(down.stop(active=True), "ten is wrong")
+        assert down.stop(active=True).json["status"] == "stop_hook_active"
+        assert len(fake_claude.calls) == 2
+
+    @pytest.mark.parametrize("what", ["a turn", "an answer", "a change"])
+    def test_it_is_asked_again_after(self, down: Gauntlet, fake_claude: FakeCli, what: str) -> None:
+        assert_blocked(down.stop(active=True), "cannot be run now")
+        assert_blocked(down.stop(active=True), "cannot be run now")
+        assert len(fake_claude.calls) == 2
+        if what == "an answer":
+            down.answer(status="fixed", result="computed in ten()")
+        elif what == "a change":
+            down.write("code.py", text(line_10="value_10 = ten(10)"))
+        assert_blocked(down.stop(active=what != "a turn"), "cannot be run now")
+        assert len(fake_claude.calls) == 3
+        assert down.stop().json["status"] == "passed"
+        assert "ten is wrong" in fake_claude.calls[3].stdin
+        assert "-value_10 = 10\n+value_10 = ten(" in fake_claude.calls[3].stdin, "since it was last seen"
+
+    def test_everything_was_skipped(self, down: Gauntlet, fake_claude: FakeCli) -> None:
+        down.answer(status="skipped", result="a matter of taste")
+        assert_blocked(down.stop(active=True), "cannot be run now")
+        fake_claude.outputs(client(PASS))
+        assert down.stop().json["status"] == "passed_with_warnings"
 
 
 def test_a_reviewer_that_is_down_does_not_hold_the_agent_for_ever(found: Gauntlet, fake_claude: FakeCli) -> None:

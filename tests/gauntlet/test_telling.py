@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_taskie import FakeCli
 from taskie.gauntlet.errors_found import errors_in
 from taskie.gauntlet.telling import MAX_REASON, reason, shares
 from taskie.gauntlet.verdict import GateResult, RunResult
@@ -75,6 +76,40 @@ class TestRealTools:
         assert "1 error:" in reason
         assert "    FAILED test_it.py::test_it - AssertionError: a message that" in reason
         assert f"    test_it.py:2: AssertionError: {message} assert False" in reason
+
+    @pytest.mark.parametrize(
+        ("code", "cause"),
+        [
+            ("import no_such_module\n", "test_it.py:1: ModuleNotFoundError: No module named 'no_such_module'"),
+            ("def broken(:\n", "SyntaxError: invalid syntax"),
+            ("1 / 0\n", "test_it.py:1: ZeroDivisionError: division by zero"),
+        ],
+        ids=["import", "syntax", "raised"],
+    )
+    def test_pytest_says_why_a_file_cannot_be_collected(self, gauntlet: Gauntlet, code: str, cause: str) -> None:
+        gauntlet.write("test_it.py", code)
+        reason = told(gauntlet, f"{sys.executable} -m pytest -q -p no:cacheprovider -p no:pytest_taskie test_it.py")
+        assert "    ERROR test_it.py" in reason
+        assert cause in reason
+
+
+def test_as_many_violations_as_there_is_room_for(reviewed: Gauntlet, fake_claude: FakeCli) -> None:
+    """The heaviest first; how many more are in the file is said once, and how many were dropped."""
+    issues = [
+        {"file": "code.py", "line": n, "issue": f"issue {n} in more than a few words", "priority": "low"}
+        for n in range(1, 260)
+    ]
+    issues[250]["priority"] = "critical"
+    fake_claude.outputs({"status": "fail", "violations": issues})
+    reason = str(reviewed.stop().json["reason"])
+    assert (
+        "200 violations, 59 more were left out, of the least weight\nViolations:\n    [critical] code.py:251:" in reason
+    )
+    named = reason.count("code.py:")
+    assert 100 < named < 200
+    assert f"… and {200 - named} more: read the file named below.\nAnswer in {reviewed.violations()}" in reason
+    assert reason.count("… and") == 1
+    assert MAX_REASON - 200 < len(reason) <= MAX_REASON
 
 
 @pytest.mark.parametrize("tool", PARSED)
