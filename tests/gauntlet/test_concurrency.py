@@ -37,7 +37,7 @@ def test_two_stops(gauntlet: Gauntlet, project: Project, tmp_path: Path) -> None
     assert gauntlet.files() == [".execution_state", "previous"]
 
 
-def test_a_burst_leaves_one_run_and_no_lock(gauntlet: Gauntlet, project: Project, tmp_path: Path) -> None:
+def test_a_burst_leaves_one_failure_and_no_lock(gauntlet: Gauntlet, project: Project, tmp_path: Path) -> None:
     gauntlet.check("count", f"echo x >> {tmp_path}/runs; exit 1")
     env = {**project.env, **gauntlet.env}
     hooks = [
@@ -51,8 +51,7 @@ def test_a_burst_leaves_one_run_and_no_lock(gauntlet: Gauntlet, project: Project
         hook.stdin = None
     statuses = [json.loads(hook.communicate(timeout=60)[0])["status"] for hook in hooks]
     runs = (tmp_path / "runs").read_text().count("x")
-    assert statuses.count("lock_exists") + runs + statuses.count("retry_limit_exceeded") >= 6
-    assert runs <= 4, "three retries are four runs, also at once"
-    assert statuses.count("failed") == min(runs, 3)
+    assert set(statuses) <= {"failed", "lock_exists"}, "one tree is one failure, however often it is run"
+    assert 1 <= runs <= statuses.count("failed"), "the others answer from the record, or meet the lock"
     assert len([name for name in gauntlet.files() if name.startswith("console")]) == runs
     assert ".gauntlet-run.lock" not in gauntlet.files()
