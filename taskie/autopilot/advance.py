@@ -15,6 +15,7 @@ from taskie.autopilot.loop import Done
 from taskie.autopilot.table import ANY, ASIDE, END, FLOW, HALTS, NEXT_TASK, RESUME, Refused, check, results
 from taskie.git import Git, GitError
 from taskie.protocol import parse_json, shown
+from taskie.store import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def advance(
 
     `made`: new files that programs have left which we ran ourselves; nobody has to report them.
     `again`: verification led back to `commit`, but nothing had to change, so the task's last commit counts again.
-    `own`: the commit was made by our own command, which has seen to it.
+    `own`: one of our own commands has done the step, and seen to it.
     """
     state = states.need(root)
     check(loop.at_hand(state), event["step"])
@@ -151,8 +152,9 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
     if results(step) == [ANY]:
         if step == RESUME:
             return Done(step, ANY, warnings=(f"halted ({state['loop']['why']}), and resumed",))
-        debugged = step == "debugger"
-        return Done(step, ANY, regression=_regression(event) if debugged else None, because=_findings(event))
+        if step == "regression":
+            return Done(step, ANY, because=_findings(event), warnings=() if own else _not_captured(state))
+        return Done(step, ANY, regression=_regression(event), because=_findings(event))
     result = event.get("result")
     known = _TESTED if step == "tester" else tuple(results(step))
     if result not in known:
@@ -167,9 +169,33 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
             refuse_unready(root, state, env, tree)
             commits.refuse_foreign(root, state, commit, tree, env)
         return Done(step, result, commit=commit, warnings=commits.others(root, state, commit, env))
+    if step in ("verify_smoke", "verify_func") and result != "fail" and not own:
+        _refuse_unverified(root, state)
     if step in ("pre_check_code", "pre_check_blueprint"):
         return Done(step, result, because=_look_again(root, state, step, result, env))
     return Done(step, result, because=_findings(event))
+
+
+def _not_captured(state: State) -> tuple[str, ...]:
+    """What the person is told of a regression test that was proposed and never run."""
+    proposed = state["loop"]["regression"]
+    which = f": {shown(str(proposed['test_file']))} was proposed, and not run" if proposed else ""
+    return (f"no regression test was captured{which}",)
+
+
+def _refuse_unverified(root: str, state: State) -> None:
+    """Refused if the spec has acceptance checks: that they pass is seen only by running them."""
+    from taskie.autopilot import acceptance
+
+    try:
+        text = spec.read(root, state["spec_path"])
+    except StoreError:
+        return  # `verify` could not run them either, and a spec that changes is told
+    if text is not None and acceptance.checks(text) is not None:
+        raise Refused(
+            f"the spec {shown(state['spec_path'])} has acceptance checks, and whether they pass is not believed: "
+            "`taskie autopilot verify` runs them, and goes on from there"
+        )
 
 
 def refuse_unready(root: str, state: State, env: Mapping[str, str], tree: Tree | None) -> None:
@@ -216,7 +242,9 @@ def _tester(root: str, state: State, event: dict[str, Any], tree: Tree | None) -
     ran = evidence.failures(state)
     found = list(dict.fromkeys(map(_text, [*claimed, *ran])))
     scoped = evidence.scoped(root, state, [*claimed, *ran])
-    if scoped or not claimed:
+    if not scoped:
+        evidence.refuse_if_green(state, tree)
+    if scoped or not found:
         log = (state["loop"]["tested"] or {}).get("log")
         where = (f"Full output: {log}",) if log else ()
         because = (*dict.fromkeys(map(_text, scoped)), *_findings(event), *where)

@@ -97,6 +97,16 @@ def refuse_unless_green(state: State, tree: Tree | None) -> None:
         )
 
 
+def refuse_if_green(state: State, tree: Tree | None) -> None:
+    """A failure that the last run has not seen, and nobody names in scope, is none."""
+    tested = state["loop"]["tested"]
+    if tested and tested.get("passed") is True and missing(state, tree) is None:
+        raise Refused(
+            f"the last {RUN} is green ({shown(str(tested.get('summary')))}): no test fails. Report "
+            '{"step": "tester", "result": "passed"}, or name the failure in scope in "failures"'
+        )
+
+
 def refuse_untested(root: str, state: State, tree: Tree | None) -> None:
     """Nothing is committed that the tests have not seen, whatever step the last change belongs to."""
     if tree is None:
