@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.commits import MESSAGE, commit, head
-from autopilot.conftest import SPEC, SUITE, Autopilot
+from autopilot.conftest import PATH, SPEC, SUITE, Autopilot
 from autopilot.runs import PYTEST
 
 FIXED = "which is `sh -c"
@@ -76,6 +76,35 @@ class TestPassed:
         tested.do("test")
         assert "files changed while the tests ran (src/app.py)" in tested.refused(*PASSED)
 
+    def test_a_file_of_the_project_that_the_tests_change_every_time(self, tested: Autopilot) -> None:
+        tested.write("README", "0\n")
+        tested.project.git("add", "README")
+        tested.project.git("commit", "-q", "-m", "chore: readme")
+        tested.suite("echo x >> README")
+        tested.do("test")
+        assert "files changed while the tests ran (README): run" in tested.refused(*PASSED)
+        tested.do("test")
+        warning = (
+            "the tests themselves change files of the project, which are left as they are and not committed: README"
+        )
+        assert tested.state["loop"]["warnings"] == [warning]
+        assert tested.advance(*PASSED)["next"] == "pre_check_code"
+        for step in ("pre_check_code", "pre_check_blueprint", "spec_reviewer", "code_quality"):
+            tested.advance(step, **PATH[step])
+        tested.do("commit", "-m", MESSAGE)
+        assert tested.project.git("show", "--name-only", "--format=", "HEAD").split() == ["src/app.py"]
+
+    def test_a_file_of_the_task_that_the_tests_change_every_time(self, tested: Autopilot) -> None:
+        tested.suite("echo 'x = 2' >> src/app.py")
+        for _ in range(3):
+            tested.do("test")
+        assert "let them write elsewhere or put it back" in tested.refused(*PASSED)
+
+    def test_options_of_the_environment_are_left_out_and_said(self, tested: Autopilot) -> None:
+        tested.suite('test -z "$PYTEST_ADDOPTS"')
+        done = tested.run("test", env={"PYTEST_ADDOPTS": "-k test_b"})
+        assert (done.returncode, "run without PYTEST_ADDOPTS" in done.stderr) == (0, True)
+
     def test_a_run_before_the_coder_reported(self, loop: Autopilot) -> None:
         loop.do("test")
         loop.go_to("tester")
@@ -133,11 +162,16 @@ class TestTheCommand:
         autopilot.advance("coder", files_changed=[])
         assert "autopilot test -- CMD…\n" in (autopilot.stop().reason or "")
         assert "no test command is fixed yet" in autopilot.refused(*PASSED)
-        autopilot.do("test", "--", "true")
+        autopilot.do("test", "--", "test", "-e", "src/app.py")
         autopilot.run("test", "--", "false")
-        assert autopilot.state["loop"]["test_command"]["argv"] == ["true"]
-        assert "the plan's test command is `true`" in "".join(autopilot.state["log"])
+        assert autopilot.state["loop"]["test_command"]["argv"] == ["test", "-e", "src/app.py"]
+        assert "the plan's test command is `test -e src/app.py`" in "".join(autopilot.state["log"])
         assert autopilot.state["loop"]["warnings"] == []
+
+    @pytest.mark.parametrize("command", ["true", "/bin/true", "sh -c 'exit 0'", "bash -c :", "echo ok"])
+    def test_that_tests_nothing_is_told_to_the_end(self, autopilot: Autopilot, command: str) -> None:
+        self.plan(autopilot, "--test-command", command)
+        assert autopilot.state["loop"]["warnings"] == [f"the plan's test command `{command}` tests nothing"]
 
     def test_is_not_fixed_before_there_is_a_plan(self, autopilot: Autopilot) -> None:
         autopilot.do("init", "FTR-1", SPEC)
@@ -149,7 +183,7 @@ class TestTheCommand:
         done = tested.run("test", "--replace", "--", "true")
         warning = f"the plan's test command was changed from `{SUITE}` to `true`"
         assert warning in done.stderr
-        assert tested.state["loop"]["warnings"] == [warning]
+        assert tested.state["loop"]["warnings"] == ["the plan's test command `true` tests nothing", warning]
         assert warning in "".join(tested.state["log"])
         assert tested.run("test", "--replace").returncode == 2
         assert tested.advance(*PASSED)["next"] == "pre_check_code"
