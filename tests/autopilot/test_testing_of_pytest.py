@@ -120,6 +120,13 @@ def test_where_nothing_is_run(run: Runs, options: str) -> None:
     assert not tested.passed
 
 
+@pytest.mark.parametrize(
+    "text", ["3 tests collected in 0.01s", "=== 1/3 tests collected (2 deselected) in 0.01s ===", "no tests ran in 0.00s"]
+)
+def test_where_nothing_is_run_and_nothing_is_recorded(run: Runs, text: str) -> None:
+    says(run.prints(f"{text}\n"), "FAIL: no test passed")
+
+
 def test_options_from_the_environment_do_not_count(run: Runs) -> None:
     run.write("test_it.py", "def test_a(): pass\ndef test_b(): pass\n")
     run.env["PYTEST_ADDOPTS"] = "-k test_b"
