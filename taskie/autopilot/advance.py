@@ -241,7 +241,7 @@ def _tester(root: str, state: State, event: dict[str, Any], tree: Tree | None) -
     claimed = given if isinstance(given, list) else []
     ran = evidence.failures(state)
     found = list(dict.fromkeys(map(_text, [*claimed, *ran])))
-    scoped = evidence.scoped(root, state, [*claimed, *ran])
+    scoped = evidence.scoped(root, state, [*evidence.beside(state, claimed), *ran])
     if not scoped:
         evidence.refuse_if_green(state, tree)
     if scoped or not found:
@@ -258,7 +258,9 @@ def _tester(root: str, state: State, event: dict[str, Any], tree: Tree | None) -
         for each in found
     )
     claims = () if ran else ("that no failing test is in scope is only a claim: the run of the tests names none",)
-    return Done("tester", "failed_out_of_scope", notes=notes, warnings=claims)
+    excused = [each for each in ran if each in old]
+    told = (f"failing, and excused since they fail at the base commit, too: {changes.listed(excused)}",)
+    return Done("tester", "failed_out_of_scope", notes=notes, warnings=(*claims, *(told if excused else ())))
 
 
 def _text(failure: object) -> str:

@@ -163,6 +163,14 @@ def failing_at_base(state: State) -> frozenset[str]:
     return frozenset(map(str, known)) if same and isinstance(known, list) else frozenset()
 
 
+def beside(state: State, claimed: Sequence[object]) -> list[object]:
+    """What of an event's failures counts besides the run's: where all of the run's own are old, no file or title is
+    another failure; only a test's whole id is."""
+    ran, old = failures(state), failing_at_base(state)
+    every = bool(ran) and all(each in old for each in ran)
+    return [each for each in claimed if not every or "::" in str(each) or not isinstance(each, str)]
+
+
 def scoped(root: str, state: State, found: Sequence[object]) -> list[object]:
     """Those of these failures that are the task's to fix."""
     old = failing_at_base(state)

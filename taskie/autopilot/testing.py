@@ -8,6 +8,7 @@ import sys
 import time
 
 from taskie import logs, recorded
+from taskie.autopilot.scope import TITLE
 from taskie.programs import Command, find_program
 from taskie.programs import run as run_program
 from taskie.project import is_inside
@@ -40,6 +41,11 @@ _NOTHING = re.compile(
 _SUMMARY = re.compile(rf"(?:=+ )?({_COUNT}(?:, {_COUNT})*) in \d+(?:\.\d+)?s(?: \([^)]*\))?(?: =+)?")
 # Only what looks like a test's id: a program's own log may have lines that begin with ERROR.
 _FAILING = re.compile(r"(?:FAILED|ERROR) (\S[^\[]*?(?:\.py|::[^\[]*?)(?:\[.*?\])?)(?: - .*)?")
+# How other runners name what fails: TAP, node's spec reporter, cargo, go, jest and vitest.
+_OTHERS = re.compile(
+    r"\s*(?:not ok \d+ (?:- )?(?P<tap>[^#]+?)(?: # .*)?|✖ (?P<node>.+?) \(\d+(?:\.\d+)?ms\)"
+    r"|test (?P<cargo>\S+) \.\.\. FAILED|--- FAIL: (?P<go>\S+)(?: \(.*\))?|FAIL\s+(?P<file>\S+)(?:\s.*)?)\s*"
+)
 
 
 class Tested(Value):
@@ -165,12 +171,21 @@ def _read(output: Sequence[str], cwd: str, root: str) -> _Account:
     summaries = [found[1] for line in output if (found := _SUMMARY.fullmatch(line.strip()))]
     if not summaries:
         nothing = any(_NOTHING.fullmatch(line.strip()) for line in output)
-        return _Account(counted=nothing, failing=failing)
+        return _Account(counted=nothing, failing=failing or _named_by_others(output, cwd, root))
     counts = {what.rstrip("s"): int(number) for number, what in re.findall(r"(\d+) (\w+)", summaries[-1])}
     failures = counts.get("failed", 0) + counts.get("error", 0)
     return _Account(
         passed=counts.get("passed", 0), failures=failures, warnings=counts.get("warning", 0), failing=failing
     )
+
+
+def _named_by_others(output: Sequence[str], cwd: str, root: str) -> tuple[str, ...]:
+    """What a runner that is not pytest says has failed; each under its name, or its file."""
+    found = (each for line in output if (each := _OTHERS.fullmatch(line[:MAX_LINE])))
+    names = (next(name for name in each.groups() if name) for each in found)
+    placed = (_placed(name, cwd, root) for name in names)
+    files = (name if os.path.isfile(os.path.join(root, name)) else f"{TITLE}{name}" for name in placed)
+    return tuple(dict.fromkeys(files))
 
 
 def _new_log(root: str) -> tuple[str, int]:

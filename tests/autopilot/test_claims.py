@@ -82,7 +82,9 @@ class TestTester:
             "lib/x.py::test_b",
         ]
 
-    @pytest.mark.parametrize(("failing", "following"), [("lib/x.py", "pre_check_code"), ("src/test_app.py", "debugger")])
+    @pytest.mark.parametrize(
+        ("failing", "following"), [("lib/x.py", "pre_check_code"), ("src/test_app.py", "debugger")]
+    )
     def test_if_none_is_named_the_runs_own_count(self, autopilot: Autopilot, failing: str, following: str) -> None:
         autopilot.begin("first")
         autopilot.go_to("tester")

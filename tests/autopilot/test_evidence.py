@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import venv
 from pathlib import Path
 
 import pytest
@@ -267,6 +268,15 @@ class TestBeforeACommit:
         assert listed == ["src/app.py", "tests/regression/test_bug.py"]
 
 
+OTHERS = [
+    "not ok 1 - old adds",
+    "    not ok 2 old adds # time=3ms",
+    "✖ old adds (0.5ms)",
+    "test old::adds ... FAILED",
+    "--- FAIL: TestOld/old (0.00s)",
+    "FAIL\texample.com/old\t0.003s",
+    "FAIL src/old.test.js",
+]
 OLD = "def test_old():\n    assert False\n"
 NEW = "import sys\nsys.path.insert(0, 'src')\nimport money\n\n\ndef test_money():\n    assert money.cents(1.5) == 150\n"
 
@@ -300,8 +310,66 @@ class TestAtTheBase:
         assert broken.task["tester"] == "fail_out_of_scope"
         assert (
             f"out-of-scope failure: {self.OLD_ID}, which fails at the task's base commit, too"
-            in broken.state["log"][-1]
+            in broken.state["log"][-2]
         )
+
+    def test_what_is_excused_is_told_to_the_end(self, broken: Autopilot) -> None:
+        broken.run("test")
+        broken.advance("tester", "failed")
+        told = f"task 1: failing, and excused since they fail at the base commit, too: {self.OLD_ID}"
+        assert broken.state["loop"]["warnings"] == [told]
+
+    @pytest.mark.parametrize("line", OTHERS)
+    @pytest.mark.parametrize("named", [[], ["src/old.test.js"]])
+    def test_of_a_runner_that_is_not_pytest(self, loop: Autopilot, line: str, named: list[str]) -> None:
+        loop.do("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", f"sh -c \"echo '{line}'; exit 1\"")
+        loop.go_to("tester")
+        loop.run("test")
+        assert loop.advance("tester", "failed", failures=named)["next"] == "pre_check_code"
+        assert "excused since they fail at the base commit" in loop.state["loop"]["warnings"][-1]
+
+    @pytest.mark.parametrize("line", OTHERS)
+    def test_of_a_runner_that_is_not_pytest_what_is_new_counts(self, loop: Autopilot, line: str) -> None:
+        new = line.replace("old", "new")
+        script = f"echo '{line}'; grep -q please src/app.py && echo '{new}'; exit 1"
+        loop.do("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", f'sh -c "{script}"')
+        loop.go_to("tester")
+        loop.run("test")
+        assert loop.advance("tester", "failed", failures=["src/old.test.js"])["next"] == "debugger"
+
+    def test_a_package_that_is_installed_from_anywhere_in_the_repository(
+        self, nothing: Autopilot, tmp_path: Path
+    ) -> None:
+        venv.create(tmp_path / "venv", symlinks=True)
+        (site,) = (tmp_path / "venv").glob("lib/python*/site-packages")
+        (site / "mine.pth").write_text(f"{nothing.root / 'python'}\n")
+        nothing.project.git("init", "-q", "-b", "main")
+        nothing.write("python/money.py", "cents = 100\n")
+        script = "import money\nif money.cents != 100:\n    print('FAILED tests/test_m.py::test_it - x')\n    exit(1)\n"
+        nothing.write("tests/run.py", script)
+        nothing.project.git("add", "-A")
+        nothing.project.git("commit", "-q", "-m", "Begin")
+        nothing.do("init", "FTR-1", SPEC)
+        command = f"{tmp_path}/venv/bin/python -B tests/run.py"
+        nothing.do("plan", '[{"id": 1, "name": "money"}]', "--test-command", command)
+        nothing.write("python/money.py", "cents = 1\n")
+        nothing.write("tests/more.txt", "x")
+        nothing.advance("coder", files_changed=["python/money.py", "tests/more.txt"])
+        nothing.run("test")
+        assert nothing.state["loop"]["at_base"]["failing"] == []
+        assert nothing.advance("tester", "failed")["next"] == "debugger"
+
+    def test_a_test_that_needs_what_is_not_committed(self, loop: Autopilot) -> None:
+        loop.write(".git/info/exclude", "local.json\n")
+        loop.write("local.json", "{}")
+        missed = "FileNotFoundError: [Errno 2] No such file or directory: \\'local.json\\'"
+        script = f"test -e local.json || echo {missed}; echo FAILED src/test_app.py::test_it; exit 1"
+        loop.do(
+            "plan", json.dumps({"tasks": [{"id": 1, "name": "a"}], "test_command": ["sh", "-c", script]}), "--force"
+        )
+        loop.go_to("tester")
+        assert "cannot be told: it needs local.json, which is not committed" in loop.run("test").stderr
+        assert loop.state["loop"]["at_base"]["failing"] == []
 
     def test_what_the_task_has_broken_is_not(self, broken: Autopilot) -> None:
         broken.write("src/money.py", "def cents(x):\n    return x\n")

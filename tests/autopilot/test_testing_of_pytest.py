@@ -121,7 +121,8 @@ def test_where_nothing_is_run(run: Runs, options: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["3 tests collected in 0.01s", "=== 1/3 tests collected (2 deselected) in 0.01s ===", "no tests ran in 0.00s"]
+    "text",
+    ["3 tests collected in 0.01s", "=== 1/3 tests collected (2 deselected) in 0.01s ===", "no tests ran in 0.00s"],
 )
 def test_where_nothing_is_run_and_nothing_is_recorded(run: Runs, text: str) -> None:
     says(run.prints(f"{text}\n"), "FAIL: no test passed")
