@@ -44,7 +44,8 @@ _FAILING = re.compile(r"(?:FAILED|ERROR) (\S[^\[]*?(?:\.py|::[^\[]*?)(?:\[.*?\])
 # How other runners name what fails: TAP, node's spec reporter, cargo, go, jest and vitest.
 _OTHERS = re.compile(
     r"\s*(?:not ok \d+ (?:- )?(?P<tap>[^#]+?)(?: # .*)?|✖ (?P<node>.+?) \(\d+(?:\.\d+)?ms\)"
-    r"|test (?P<cargo>\S+) \.\.\. FAILED|--- FAIL: (?P<go>\S+)(?: \(.*\))?|FAIL\s+(?P<file>\S+)(?:\s.*)?)\s*"
+    r"|test (?P<cargo>\S+) \.\.\. FAILED|--- FAIL: (?P<go>\S+)(?: \(.*\))?"
+    r"|FAIL\s+(?P<file>\S+(?: +> .+)?)(?:\s.*)?|● (?P<jest>\S.*?))\s*"
 )
 
 

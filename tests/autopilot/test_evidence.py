@@ -276,6 +276,8 @@ OTHERS = [
     "--- FAIL: TestOld/old (0.00s)",
     "FAIL\texample.com/old\t0.003s",
     "FAIL src/old.test.js",
+    "FAIL  src/a.test.ts > old adds",
+    "  ● old \u203a adds",
 ]
 OLD = "def test_old():\n    assert False\n"
 NEW = "import sys\nsys.path.insert(0, 'src')\nimport money\n\n\ndef test_money():\n    assert money.cents(1.5) == 150\n"

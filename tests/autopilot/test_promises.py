@@ -328,7 +328,7 @@ ROWS = {
     "| `autopilot-state.json` is changed |": f"{CHANGED}.test_a_stop_is_blocked_once_and_the_person_is_told",
     "| `autopilot-state.json` is removed |": f"{REMOVED}.test_init_says_so_and_it_stays_a_warning",
     "| a file in `tests/regression` is changed or removed |": f"{IMMUTABLE}.TestARegressionTest.test_at_every_step",
-    "| a file under `src/` is changed before there is a plan, and committed or not |": f"{EARLY}.test_the_plan_is_refused",
+    "| a file under `src/` is changed before there is a plan, and": f"{EARLY}.test_the_plan_is_refused",
     "| `update TASK status done`;": "autopilot.test_reviewing.TestByHand.test_is_possible_and_told_to_the_end",
     "| `test` |": "autopilot.test_testing_of_pytest.test_the_record_counts_and_not_the_text",
     "| `pre-check FILE…` |": f"{BECAUSE}.TestThePerson.test_nothing_was_pre_checked",
