@@ -7,6 +7,7 @@ import pytest
 from autopilot.promises import holds, section, unlisted
 
 ADVANCE = "autopilot.test_advance"
+AT_BASE = "autopilot.test_at_base"
 BECAUSE = "autopilot.test_because"
 CLAIMS = "autopilot.test_claims"
 COMMIT = "autopilot.test_commit"
@@ -102,28 +103,28 @@ PROMISES = {
     ),
     "scope-base": (
         "A test that fails at the task's base commit, too, is not:",
-        f"{EVIDENCE}.TestAtTheBase.test_what_failed_there_is_out_of_scope",
+        f"{AT_BASE}.TestAtTheBase.test_what_failed_there_is_out_of_scope",
     ),
     "scope-base-bounded": (
         "when a run of the tests shows a failure in scope, they are run once more in a temporary worktree of that "
         "commit, once for each such commit and for at most 10 minutes, and nothing of it stays.",
-        f"{EVIDENCE}.TestAtTheBase.test_nothing_of_it_is_left",
+        f"{AT_BASE}.TestAtTheBase.test_nothing_of_it_is_left",
     ),
     "scope-base-name": (
         "Only a test that fails there under the same name is excused.",
-        f"{EVIDENCE}.TestAtTheBase.test_what_the_task_has_broken_is_not",
+        f"{AT_BASE}.TestAtTheBase.test_what_the_task_has_broken_is_not",
     ),
     "scope-base-runners": (
         "Names are read from pytest and from the output of TAP, node, cargo, go, jest and vitest.",
-        f"{EVIDENCE}.TestAtTheBase.test_of_a_runner_that_is_not_pytest",
+        f"{AT_BASE}.TestAtTheBase.test_of_a_runner_that_is_not_pytest",
     ),
     "scope-base-own": (
         "Where that run used the working tree's own files, or missed one that is not committed, none is excused.",
-        f"{EVIDENCE}.TestAtTheBase.test_a_test_that_needs_what_is_not_committed",
+        f"{AT_BASE}.TestAtTheBase.test_a_test_that_needs_what_is_not_committed",
     ),
     "scope-base-told": (
         "Which failures were excused is a warning to the end.",
-        f"{EVIDENCE}.TestAtTheBase.test_what_is_excused_is_told_to_the_end",
+        f"{AT_BASE}.TestAtTheBase.test_what_is_excused_is_told_to_the_end",
     ),
     "coder-why": (
         "When the coder is asked again, it is told why: the block, the answer of `advance` and `status` name the "
