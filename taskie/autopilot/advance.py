@@ -9,13 +9,12 @@ import json
 import os
 import time
 
-from taskie.autopilot import MARKER, REVIEWERS, changes, commits, evidence, loop, reviewing, spec, word
+from taskie.autopilot import MARKER, REVIEWERS, changes, claims, commits, evidence, loop, reviewing, spec, word
 from taskie.autopilot import state as states
 from taskie.autopilot.loop import Done
 from taskie.autopilot.table import ANY, ASIDE, END, FLOW, HALTS, NEXT_TASK, RESUME, Refused, check, results
 from taskie.git import Git, GitError
 from taskie.protocol import parse_json, shown
-from taskie.store import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from taskie.autopilot.state import State
 
 GIT_SECONDS = 60.0
-MAX_CODE = 256 * 1024
 _TESTED = ("passed", "failed")
 
 
@@ -153,8 +151,8 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
         if step == RESUME:
             return Done(step, ANY, warnings=(f"halted ({state['loop']['why']}), and resumed",))
         if step == "regression":
-            return Done(step, ANY, because=_findings(event), warnings=() if own else _not_captured(state))
-        return Done(step, ANY, regression=_regression(event), because=_findings(event))
+            return Done(step, ANY, because=_findings(event), warnings=() if own else claims.not_captured(state))
+        return Done(step, ANY, regression=claims.regression(event), because=_findings(event))
     result = event.get("result")
     known = _TESTED if step == "tester" else tuple(results(step))
     if result not in known:
@@ -170,32 +168,10 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
             commits.refuse_foreign(root, state, commit, tree, env)
         return Done(step, result, commit=commit, warnings=commits.others(root, state, commit, env))
     if step in ("verify_smoke", "verify_func") and result != "fail" and not own:
-        _refuse_unverified(root, state)
+        claims.refuse_unverified(root, state)
     if step in ("pre_check_code", "pre_check_blueprint"):
         return Done(step, result, because=_look_again(root, state, step, result, env))
     return Done(step, result, because=_findings(event))
-
-
-def _not_captured(state: State) -> tuple[str, ...]:
-    """What the person is told of a regression test that was proposed and never run."""
-    proposed = state["loop"]["regression"]
-    which = f": {shown(str(proposed['test_file']))} was proposed, and not run" if proposed else ""
-    return (f"no regression test was captured{which}",)
-
-
-def _refuse_unverified(root: str, state: State) -> None:
-    """Refused if the spec has acceptance checks: that they pass is seen only by running them."""
-    from taskie.autopilot import acceptance
-
-    try:
-        text = spec.read(root, state["spec_path"])
-    except StoreError:
-        return  # `verify` could not run them either, and a spec that changes is told
-    if text is not None and acceptance.checks(text) is not None:
-        raise Refused(
-            f"the spec {shown(state['spec_path'])} has acceptance checks, and whether they pass is not believed: "
-            "`taskie autopilot verify` runs them, and goes on from there"
-        )
 
 
 def refuse_unready(root: str, state: State, env: Mapping[str, str], tree: Tree | None) -> None:
@@ -233,7 +209,7 @@ def _findings(event: dict[str, Any]) -> tuple[str, ...]:
 def _tester(root: str, state: State, event: dict[str, Any], tree: Tree | None) -> Done:
     if event["result"] == "passed":
         evidence.refuse_unless_green(state, tree)
-        proposed = _regression(event) or state["loop"]["regression"]
+        proposed = claims.regression(event) or state["loop"]["regression"]
         if state["counters"]["debug_attempts"] and proposed:
             return Done("tester", "passed_after_debugging", regression=proposed)
         return Done("tester", "passed")
@@ -257,10 +233,10 @@ def _tester(root: str, state: State, event: dict[str, Any], tree: Tree | None) -
         f"out-of-scope failure: {each}" + (", which fails at the task's base commit, too" if each in old else "")
         for each in found
     )
-    claims = () if ran else ("that no failing test is in scope is only a claim: the run of the tests names none",)
+    alone = () if ran else ("that no failing test is in scope is only a claim: the run of the tests names none",)
     excused = [each for each in ran if each in old]
     told = (f"failing, and excused since they fail at the base commit, too: {changes.listed(excused)}",)
-    return Done("tester", "failed_out_of_scope", notes=notes, warnings=(*claims, *(told if excused else ())))
+    return Done("tester", "failed_out_of_scope", notes=notes, warnings=(*alone, *(told if excused else ())))
 
 
 def _text(failure: object) -> str:
@@ -294,22 +270,6 @@ def _inside(root: str, path: str) -> str:
     if inside.split("/")[0] in (MARKER, ".git"):
         raise Refused(f"{shown(path)} does not belong to the task: leave it out")
     return inside
-
-
-def _regression(event: dict[str, Any]) -> dict[str, Any] | None:
-    """The test that would have caught the bug, if the event brings one."""
-    given = event.get("regression")
-    if given is None:
-        return None
-    names = ("test_file", "test_code")
-    if not isinstance(given, dict) or not all(isinstance(given.get(name), str) and given[name] for name in names):
-        raise Refused('regression must look like {"test_file": "tests/regression/test_x.py", "test_code": "…"}')
-    name = given.get("test_name")
-    if not states.is_path(given["test_file"]) or (name is not None and not states.is_path(name)):
-        raise Refused("regression.test_file, and test_name if given, must be valid names")
-    if len(given["test_code"]) > MAX_CODE:
-        raise Refused(f"regression.test_code is longer than {MAX_CODE >> 10} KB")
-    return {**{key: given[key] for key in names}, "test_name": name}
 
 
 def _look_again(root: str, state: State, step: str, result: str, env: Mapping[str, str]) -> tuple[str, ...]:
