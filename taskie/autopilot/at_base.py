@@ -31,7 +31,7 @@ _ASK = """
 import os, sys
 maps = [getattr(each, "MAPPING", None) for name, each in list(sys.modules.items()) if name.startswith("__editable__")]
 for path in [*sys.path, *(os.path.dirname(path) for each in maps if isinstance(each, dict) for path in each.values())]:
-    print(os.path.realpath(path))
+    sys.stdout.write(os.path.realpath(path) + chr(10))
 """
 _MISSED = re.compile(r"No such file or directory: '([^'\n]+)'")
 _NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
