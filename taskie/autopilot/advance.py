@@ -9,7 +9,19 @@ import json
 import os
 import time
 
-from taskie.autopilot import MARKER, REVIEWERS, changes, commits, evidence, inspected, loop, reviewing, spec, word
+from taskie.autopilot import (
+    MARKER,
+    REVIEWERS,
+    changes,
+    claims,
+    commits,
+    evidence,
+    inspected,
+    loop,
+    reviewing,
+    spec,
+    word,
+)
 from taskie.autopilot import state as states
 from taskie.autopilot.loop import Done
 from taskie.autopilot.table import ANY, ASIDE, END, FLOW, HALTS, NEXT_TASK, RESUME, Refused, check, results
@@ -25,7 +37,6 @@ if TYPE_CHECKING:
     from taskie.autopilot.state import State
 
 GIT_SECONDS = 60.0
-MAX_CODE = 256 * 1024
 _TESTED = ("passed", "failed")
 
 
@@ -60,7 +71,7 @@ def advance(
 
     `made`: new files that programs have left which we ran ourselves; nobody has to report them.
     `again`: verification led back to `commit`, but nothing had to change, so the task's last commit counts again.
-    `own`: the commit was made by our own command, which has seen to it.
+    `own`: one of our own commands has done the step, and seen to it.
     """
     state = states.need(root)
     check(loop.at_hand(state), event["step"])
@@ -157,8 +168,9 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
     if results(step) == [ANY]:
         if step == RESUME:
             return Done(step, ANY, warnings=(f"halted ({state['loop']['why']}), and resumed",))
-        debugged = step == "debugger"
-        return Done(step, ANY, regression=_regression(event) if debugged else None, because=_findings(event))
+        if step == "regression":
+            return Done(step, ANY, because=_findings(event), warnings=() if own else claims.not_captured(state))
+        return Done(step, ANY, regression=claims.regression(event), because=_findings(event))
     result = event.get("result")
     known = _TESTED if step == "tester" else tuple(results(step))
     if result not in known:
@@ -173,6 +185,8 @@ def _seen(root: str, state: State, event: dict[str, Any], env: Mapping[str, str]
             refuse_unready(root, state, env, tree)
             commits.refuse_foreign(root, state, commit, tree, env)
         return Done(step, result, commit=commit, warnings=commits.others(root, state, commit, env))
+    if step in ("verify_smoke", "verify_func") and result != "fail" and not own:
+        claims.refuse_unverified(root, state)
     if step in ("pre_check_code", "pre_check_blueprint"):
         found = inspected.look_again(root, state, step, result, env)
         return Done(step, result, because=found, inspected=step == inspected.CHECK)
@@ -215,7 +229,7 @@ def _findings(event: dict[str, Any]) -> tuple[str, ...]:
 def _tester(root: str, state: State, event: dict[str, Any], tree: Tree | None) -> Done:
     if event["result"] == "passed":
         evidence.refuse_unless_green(state, tree)
-        proposed = _regression(event) or state["loop"]["regression"]
+        proposed = claims.regression(event) or state["loop"]["regression"]
         if state["counters"]["debug_attempts"] and proposed:
             return Done("tester", "passed_after_debugging", regression=proposed)
         return Done("tester", "passed")
@@ -223,8 +237,10 @@ def _tester(root: str, state: State, event: dict[str, Any], tree: Tree | None) -
     claimed = given if isinstance(given, list) else []
     ran = evidence.failures(state)
     found = list(dict.fromkeys(map(_text, [*claimed, *ran])))
-    scoped = evidence.scoped(root, state, [*claimed, *ran])
-    if scoped or not claimed:
+    scoped = evidence.scoped(root, state, [*evidence.beside(state, claimed), *ran])
+    if not scoped:
+        evidence.refuse_if_green(state, tree)
+    if scoped or not found:
         log = (state["loop"]["tested"] or {}).get("log")
         where = (f"Full output: {log}",) if log else ()
         because = (*dict.fromkeys(map(_text, scoped)), *_findings(event), *where)
@@ -237,8 +253,10 @@ def _tester(root: str, state: State, event: dict[str, Any], tree: Tree | None) -
         f"out-of-scope failure: {each}" + (", which fails at the task's base commit, too" if each in old else "")
         for each in found
     )
-    claims = () if ran else ("that no failing test is in scope is only a claim: the run of the tests names none",)
-    return Done("tester", "failed_out_of_scope", notes=notes, warnings=claims)
+    alone = () if ran else ("that no failing test is in scope is only a claim: the run of the tests names none",)
+    excused = [each for each in ran if each in old]
+    told = (f"failing, and excused since they fail at the base commit, too: {changes.listed(excused)}",)
+    return Done("tester", "failed_out_of_scope", notes=notes, warnings=(*alone, *(told if excused else ())))
 
 
 def _text(failure: object) -> str:
@@ -272,19 +290,3 @@ def _inside(root: str, path: str) -> str:
     if inside.split("/")[0] in (MARKER, ".git"):
         raise Refused(f"{shown(path)} does not belong to the task: leave it out")
     return inside
-
-
-def _regression(event: dict[str, Any]) -> dict[str, Any] | None:
-    """The test that would have caught the bug, if the event brings one."""
-    given = event.get("regression")
-    if given is None:
-        return None
-    names = ("test_file", "test_code")
-    if not isinstance(given, dict) or not all(isinstance(given.get(name), str) and given[name] for name in names):
-        raise Refused('regression must look like {"test_file": "tests/regression/test_x.py", "test_code": "…"}')
-    name = given.get("test_name")
-    if not states.is_path(given["test_file"]) or (name is not None and not states.is_path(name)):
-        raise Refused("regression.test_file, and test_name if given, must be valid names")
-    if len(given["test_code"]) > MAX_CODE:
-        raise Refused(f"regression.test_code is longer than {MAX_CODE >> 10} KB")
-    return {**{key: given[key] for key in names}, "test_name": name}

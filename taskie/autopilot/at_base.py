@@ -12,8 +12,11 @@ import tempfile
 import time
 from typing import TYPE_CHECKING
 
+from taskie import logs
 from taskie.autopilot import testing
 from taskie.git import Git, GitError
+from taskie.programs import Command, find_program, run
+from taskie.protocol import shown
 from taskie.store import StoreError
 
 if TYPE_CHECKING:
@@ -22,6 +25,15 @@ if TYPE_CHECKING:
 SECONDS = 600.0
 GIT_SECONDS = 120.0
 READ = 4 * 1024 * 1024  # of its log
+PROBE_SECONDS = 10.0
+# Directories by .pth files, and packages by the finder of an editable install.
+_ASK = """
+import os, sys
+maps = [getattr(each, "MAPPING", None) for name, each in list(sys.modules.items()) if name.startswith("__editable__")]
+for path in [*sys.path, *(os.path.dirname(path) for each in maps if isinstance(each, dict) for path in each.values())]:
+    sys.stdout.write(os.path.realpath(path) + chr(10))
+"""
+_MISSED = re.compile(r"No such file or directory: '([^'\n]+)'")
 _NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
 
 
@@ -68,27 +80,71 @@ def _run(
     there = os.path.join(place, cwd)
     if not os.path.isdir(there):
         return [], f"{cwd} is not there"
-    own = {**env, "PYTHONPATH": _import_path(root, place, env), "PYTHONDONTWRITEBYTECODE": "1"}
+    imported = _imported(root, place, program, there, env)
+    own = {**env, "PYTHONPATH": _import_path(root, place, env, imported), "PYTHONDONTWRITEBYTECODE": "1"}
     tested = testing.run([program, *argv[1:]], cwd=there, root=place, env=own, seconds=seconds)
     if tested.exit_code == testing.OVERTIME:
         return [], f"it took more than {seconds:g} s"
-    if _reads(root, tested.log, files):
+    text = _text(tested.log)
+    if _reads(root, text, files):
         return [], "it used files of the working tree itself"
+    lacks = _lacks(root, there, cwd, text)
+    if lacks:
+        return [], f"it needs {lacks}, which is not committed"
     return list(tested.failing), ""
 
 
-def _import_path(root: str, place: str, env: Mapping[str, str]) -> str:
+def _imported(root: str, place: str, program: str, there: str, env: Mapping[str, str]) -> list[str]:
+    """Where the tests' interpreter imports the working tree's own modules from, as the base has it."""
+    found = find_program(os.path.join(there, program) if os.sep in program else program, env.get("PATH", os.defpath))
+    python = None if found is None else _interpreter(found)
+    if python is None:
+        return []
+    fd = logs.nameless(tempfile.gettempdir(), b"")
+    try:
+        run(Command("project", [python, "-c", _ASK], "/", env, fd, fd, None, PROBE_SECONDS))
+        lines = logs.last_lines(fd)
+    finally:
+        os.close(fd)
+    paths = (line for line in lines if line.startswith(f"{root}/"))
+    return [each for path in paths if os.path.isdir(each := place + path[len(root) :])]
+
+
+def _interpreter(program: str) -> str | None:
+    """The Python that runs a program, if it is one: itself, or the one in its first line."""
+    if os.path.basename(program).startswith("python"):
+        return program
+    with open(program, "rb") as file:
+        first = os.fsdecode(file.readline(1000)).strip()
+    named = first[2:].strip() if first.startswith("#!") else ""
+    return named if os.path.basename(named).startswith("python") and os.path.isabs(named) else None
+
+
+def _import_path(root: str, place: str, env: Mapping[str, str], imported: Sequence[str]) -> str:
     """The base's own modules come first: an editable install would import the working tree's."""
     given = [each for each in env.get("PYTHONPATH", "").split(os.pathsep) if each]
     moved = [place + each[len(root) :] if each == root or each.startswith(f"{root}/") else each for each in given]
-    return os.pathsep.join([place, os.path.join(place, "src"), *moved])
+    return os.pathsep.join([place, os.path.join(place, "src"), *imported, *moved])
 
 
-def _reads(root: str, log: str, files: Container[str]) -> bool:
-    """Whether a traceback leads back into the working tree: then the failure is not the base's."""
+def _text(log: str) -> str:
     if not log:
-        return False
+        return ""
     with open(log, "rb") as file:
-        text = file.read(READ).decode("utf-8", "replace")
+        return file.read(READ).decode("utf-8", "replace")
+
+
+def _lacks(root: str, there: str, cwd: str, text: str) -> str | None:
+    """A file that was missed there and is in the working tree: then the failure may be another one than here."""
+    for found in _MISSED.finditer(text):
+        inner = os.path.relpath(os.path.join(there, found[1]), there)
+        here = os.path.join(root, cwd, inner)
+        if os.path.lexists(here) and not os.path.lexists(os.path.join(there, inner)):
+            return shown(os.path.relpath(here, root))
+    return None
+
+
+def _reads(root: str, text: str, files: Container[str]) -> bool:
+    """Whether a traceback leads back into the working tree: then the failure is not the base's."""
     found = re.finditer(re.escape(root.strip("/")) + r"/([^\s:\"'()]+)", text)
     return any(each[1] in files for each in found)

@@ -146,15 +146,16 @@ def refuse_changed_tests(state: State, tree: Tree | None) -> None:
 
 def refuse_early_code(root: str, env: Mapping[str, str], state: State) -> None:
     """Refused if something under src/ has changed since `init`, when there was no plan yet."""
-    changed = [
-        path
-        for path in unreported(root, env, state, look(root, env, state["spec_path"]))
-        if path.startswith(f"{CODE}/")
-    ]
+    tree, dirty = look(root, env, state["spec_path"]), state["loop"]["dirty"]
+    if tree is None or dirty is None:
+        return
+    # Against the commit at `init`: what somebody has committed since was written without a plan, too.
+    found = differing(committed(root, env, state["loop"]["base"]), tree, state["spec_path"]).items()
+    changed = sorted(path for path, what in found if path.startswith(f"{CODE}/") and (path, what) not in dirty.items())
     if changed:
         raise Refused(
             f"there was no plan yet, and {listed(changed)} changed. Put it back, with `git stash` or "
-            "`git checkout`, then plan. If a person changed it, start over: "
+            "`git checkout`, and what was committed with `git reset`, then plan. If a person changed it, start over: "
             "`taskie autopilot init SPEC_ID SPEC_PATH --force`"
         )
 

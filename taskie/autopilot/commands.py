@@ -85,7 +85,7 @@ def _lost(root: str) -> list[str]:
     if left:
         return [f"{MARKER} was removed: {left}" if states.removed(root) else f"started over: {left}"]
     try:
-        state = states.load(root)
+        state = states.load(root) or states.unplanned(root)
         if state is not None and not state["plan_exists"]:
             changes.refuse_early_code(root, os.environ, state)
     except Refused as refused:

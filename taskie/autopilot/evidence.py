@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 GATE = "Not met: tester = pass"
 RUN = "`taskie autopilot test`"
 MOST = 1000  # failing tests that are remembered
+LEAVES = "the tests themselves change files of the project, which are left as they are and not committed"
+# What succeeds whatever the code is.
+IDLE = (["true"], [":"], ["echo"], ["exit", "0"], ["exit"])
+SHELLS = ("sh", "bash", "dash", "zsh", "ksh")
 
 
 def command(given: object) -> dict[str, Any]:
@@ -48,11 +52,30 @@ def set_command(state: State, wanted: dict[str, Any]) -> str | None:
     if before == wanted:
         return None
     state["loop"].update(test_command=wanted, tested=None, at_base=None)
+    if _is_idle(wanted["argv"]):
+        states.warn(state, f"the plan's test command `{as_typed(wanted)}` tests nothing")
     if before is None:
         return None
     changed = f"the plan's test command was changed from `{as_typed(before)}` to `{as_typed(wanted)}`"
     states.warn(state, changed)
     return changed
+
+
+def _is_idle(argv: Sequence[str]) -> bool:
+    """Whether it plainly succeeds whatever the code is."""
+    words = [argv[0].rsplit("/", 1)[-1], *argv[1:]]
+    if words[0] in SHELLS and words[1:2] == ["-c"] and len(words) > 2:
+        words = words[2].split()
+    return words in IDLE or words[:1] in (["true"], ["echo"])
+
+
+def left_again(state: State, moved: Sequence[str], names: str) -> list[str]:
+    """What changed while the tests ran, if they do that every time: the very same files, and none is the task's."""
+    known = state["loop"]["by_tests"]
+    again = (state["loop"]["tested"] or {}).get("moved") == names
+    if any(path in state["files_changed"] for path in moved):
+        return []
+    return list(moved) if again or all(path in known for path in moved) else []
 
 
 def record(
@@ -78,7 +101,10 @@ def missing(state: State, tree: Tree | None) -> str | None:
     if tested is None:
         return f"the plan's test command was not run since the coder reported: run {RUN}, which is `{as_typed(wanted)}`"
     if tested.get("moved"):
-        return f"files changed while the tests ran ({tested['moved']}): run {RUN} again"
+        return (
+            f"files changed while the tests ran ({tested['moved']}): run {RUN} again. If the tests themselves change "
+            "what the task has changed, let them write elsewhere or put it back"
+        )
     if tree is not None and tested.get("tree") != tree.fingerprint:
         return f"files have changed since the tests ran: run {RUN} again"
     return None
@@ -94,6 +120,16 @@ def refuse_unless_green(state: State, tree: Tree | None) -> None:
         raise Refused(
             f"the last {RUN} failed ({shown(str(tested.get('summary')))}). {GATE}. Report "
             '{"step": "tester", "result": "failed", "failures": […]}, or fix it and run the tests again'
+        )
+
+
+def refuse_if_green(state: State, tree: Tree | None) -> None:
+    """A failure that the last run has not seen, and nobody names in scope, is none."""
+    tested = state["loop"]["tested"]
+    if tested and tested.get("passed") is True and missing(state, tree) is None:
+        raise Refused(
+            f"the last {RUN} is green ({shown(str(tested.get('summary')))}): no test fails. Report "
+            '{"step": "tester", "result": "passed"}, or name the failure in scope in "failures"'
         )
 
 
@@ -125,6 +161,14 @@ def failing_at_base(state: State) -> frozenset[str]:
     known = at_base.get("failing")
     same = at_base.get("commit") == state["loop"]["base"] and at_base.get("command") == state["loop"]["test_command"]
     return frozenset(map(str, known)) if same and isinstance(known, list) else frozenset()
+
+
+def beside(state: State, claimed: Sequence[object]) -> list[object]:
+    """What of an event's failures counts besides the run's: where all of the run's own are old, no file or title is
+    another failure; only a test's whole id is."""
+    ran, old = failures(state), failing_at_base(state)
+    every = bool(ran) and all(each in old for each in ran)
+    return [each for each in claimed if not every or "::" in str(each) or not isinstance(each, str)]
 
 
 def scoped(root: str, state: State, found: Sequence[object]) -> list[object]:

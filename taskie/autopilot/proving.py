@@ -42,6 +42,8 @@ def test(
         raise CommandError("--replace needs the new command: `taskie autopilot test --replace -- pytest -q`", 2)
     before = changes.look(root, env, state["spec_path"]) if state else None
     tested = testing.run(asked["argv"], cwd=os.path.join(root, asked["cwd"]), root=root, env=env, seconds=seconds)
+    if testing.OPTIONS in env:
+        warn(f"run without {testing.OPTIONS}, which would make it another command: what is to hold belongs into it")
     if state is None:
         return tested
     if fixed not in (None, asked) and not replace:
@@ -49,16 +51,19 @@ def test(
         return tested
     after = changes.look(root, env, state["spec_path"])
     moved, made = changes.run_between(before, after, state)
+    left = evidence.left_again(state, moved, changes.listed(moved))
     run = evidence.record(
         tested.passed,
         tested.failing,
         summary=tested.summary,
         log=tested.log,
         tree=after.fingerprint if after else None,
-        moved=changes.listed(moved),
+        moved="" if left else changes.listed(moved),
     )
+    if left:
+        warn(f"{evidence.LEAVES}: {changes.listed(left)}")
     try:
-        changed, now = states.edit(root, _remember(asked, run, made))
+        changed, now = states.edit(root, _remember(asked, run, made, left))
         if changed:
             warn(changed)
         if not tested.passed:
@@ -78,7 +83,7 @@ def _planned(root: str, warn: Callable[[str], None]) -> State | None:
 
 
 def _remember(
-    asked: dict[str, Any], run: dict[str, Any], made: list[str]
+    asked: dict[str, Any], run: dict[str, Any], made: list[str], left: list[str]
 ) -> Callable[[State], tuple[str | None, State]]:
     """The run, of what is the plan's command from now on if it was not."""
 
@@ -88,7 +93,9 @@ def _remember(
         if changed or first:
             loop.log(state, changed or f"the plan's test command is `{evidence.as_typed(asked)}`")
         state["loop"]["tested"] = run
-        loop.leave(state, made)
+        loop.leave(state, [*made, *left])
+        if left:
+            states.warn(state, f"{evidence.LEAVES}: {changes.listed(left)}")
         return changed, state
 
     return change

@@ -61,7 +61,7 @@ def capture(root: str, command: Sequence[str], env: Mapping[str, str], warn: Cal
     kept = (path,) if passed else ()
     if passed:
         states.edit(root, _remember(path, text, before, changes.look(root, env, state["spec_path"])))
-    return advance.advance(root, {"step": "regression"}, env, warn, files=kept, notes=(note,))
+    return advance.advance(root, {"step": "regression"}, env, warn, files=kept, notes=(note,), own=True)
 
 
 def _remember(path: str, text: str, before: Tree | None, after: Tree | None) -> Callable[[State], None]:

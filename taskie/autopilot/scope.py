@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 _FILE = re.compile(r"[^\s()]+\.[a-z]{1,4}")  # with no directory before it; `tests.test_a.TestA` is a name
 _TEST_MARKS = ("test_", "_test", ".test", ".spec", "-test")
 
+TITLE = "test: "  # before a test's name that is no path, whatever it looks like
+
 
 def in_scope(failure: object, files: Iterable[str], root: str) -> bool:
     """Whether a failing test's id belongs to a changed file. To be safe, an id without a path in the root does."""
@@ -31,7 +33,7 @@ def _path(failure: object, root: str) -> str | None:
     if not isinstance(failure, str):
         return None
     path = failure.partition("::")[0].strip()
-    if "/" not in path and not _FILE.fullmatch(path):
+    if path.startswith(TITLE) or ("/" not in path and not _FILE.fullmatch(path)):
         return None  # the name of a test, which does not name its file
     path = posixpath.relpath(posixpath.join(root, path), root)
     return None if path.partition("/")[0] == ".." else path

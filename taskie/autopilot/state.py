@@ -99,6 +99,14 @@ def under_way(root: str) -> str | None:
     return f"the loop of {shown(state['spec_id'])} was under way, task {task} at {state['step']}"
 
 
+def unplanned(root: str) -> State | None:
+    """A state that was removed since the last stop, before it had a plan; None if there is none."""
+    copy = kept.place(root)
+    data = None if copy is None or os.path.lexists(path_of(root)) else read_regular(copy)
+    state = None if data is None else checked(_object(data))
+    return state if state is not None and not state["plan_exists"] else None
+
+
 def restore(root: str) -> bool:
     """Put back what our commands last wrote; whether that was anything else than what is there."""
     with Lock(root) as lock:

@@ -98,7 +98,7 @@ TABLE: dict[tuple[str, str], Row] = {
         "pre_check_code", "no failing test belongs to the changed files", task={"tester": "fail_out_of_scope"}
     ),
     ("debugger", ANY): Row("coder", "the debugger has reported: fix the bug", keeps_waiting=True),
-    ("regression", ANY): Row("pre_check_code", "the regression test has been handled"),
+    ("regression", ANY): Row("pre_check_code", "the step of the regression test is over"),
     ("pre_check_code", "pass"): Row("pre_check_blueprint", "the pre-check passes"),
     ("pre_check_code", "skip"): Row("pre_check_blueprint", "there is nothing to pre-check"),
     ("pre_check_code", "fail"): _again("pre_check_code", "pre_check_loop", "the pre-check fails", "human"),

@@ -8,6 +8,7 @@ import sys
 import time
 
 from taskie import logs, recorded
+from taskie.autopilot.scope import TITLE
 from taskie.programs import Command, find_program
 from taskie.programs import run as run_program
 from taskie.project import is_inside
@@ -29,12 +30,23 @@ MAX_LINE = 2000
 NOT_FOUND, NOT_RUNNABLE = 127, 126  # as shells and timeout(1) have it
 OVERTIME = 124
 CODES = {"start": NOT_RUNNABLE, "flood": 125, "time": OVERTIME, "deadline": OVERTIME}
+OPTIONS = "PYTEST_ADDOPTS"  # would make another command of it, unseen
 NO_TESTS = 5  # of pytest: nothing was run, so nothing failed
 _LOG = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}\.(?:log|tests)")
 _COUNT = r"\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests (?:passed|failed))"
+_NOTHING = re.compile(
+    r"(?:=+ )?(?:no tests (?:ran|collected)(?: \(.*\))?|(?:\d+/)?\d+ tests? collected(?: \(.*\))?)"
+    r" in \d+(?:\.\d+)?s(?: =+)?"
+)
 _SUMMARY = re.compile(rf"(?:=+ )?({_COUNT}(?:, {_COUNT})*) in \d+(?:\.\d+)?s(?: \([^)]*\))?(?: =+)?")
 # Only what looks like a test's id: a program's own log may have lines that begin with ERROR.
 _FAILING = re.compile(r"(?:FAILED|ERROR) (\S[^\[]*?(?:\.py|::[^\[]*?)(?:\[.*?\])?)(?: - .*)?")
+# How other runners name what fails: TAP, node's spec reporter, cargo, go, jest and vitest.
+_OTHERS = re.compile(
+    r"\s*(?:not ok \d+ (?:- )?(?P<tap>[^#]+?)(?: # .*)?|✖ (?P<node>.+?) \(\d+(?:\.\d+)?ms\)"
+    r"|test (?P<cargo>\S+) \.\.\. FAILED|--- FAIL: (?P<go>\S+)(?: \(.*\))?"
+    r"|FAIL\s+(?P<file>\S+(?: +> .+)?)(?:\s.*)?|● (?P<jest>\S.*?))\s*"
+)
 
 
 class Tested(Value):
@@ -67,6 +79,7 @@ def run(argv: Sequence[str], *, cwd: str, root: str, env: Mapping[str, str], sec
         there = os.sep in command and os.path.exists(command)
         code, why = (NOT_RUNNABLE, "cannot be executed") if there else (NOT_FOUND, "was not found")
         return Tested(code, False, f"FAIL: {shown(argv[0])} {why}")
+    env = {name: value for name, value in env.items() if name != OPTIONS}
     log, fd = _new_log(root)
     record = f"{log[: -len('.log')]}.tests"
     progress = _Elapsed()
@@ -88,6 +101,8 @@ def _judged(outcome: Outcome, account: _Account) -> Tested:
     if account.failures:
         return Tested(code, False, f"FAIL: {account.failures} failure(s) ({took:.1f}s)", account.failing)
     parts = [f"{_number(account.passed, 'test')} passed"] if account.counted else []
+    if not code and not account.problem and account.counted and not account.passed:
+        return Tested(code, False, f"FAIL: no test passed ({took:.1f}s)")
     if code or account.problem:
         parts.insert(0, f"exit code {code}" if code else account.problem)
         return Tested(code, False, f"FAIL: {', '.join(parts)} ({took:.1f}s)", account.failing)
@@ -156,12 +171,22 @@ def _read(output: Sequence[str], cwd: str, root: str) -> _Account:
     failing = tuple(dict.fromkeys(_placed(name, cwd, root) for name in found_ids))
     summaries = [found[1] for line in output if (found := _SUMMARY.fullmatch(line.strip()))]
     if not summaries:
-        return _Account(counted=False, failing=failing)
+        nothing = any(_NOTHING.fullmatch(line.strip()) for line in output)
+        return _Account(counted=nothing, failing=failing or _named_by_others(output, cwd, root))
     counts = {what.rstrip("s"): int(number) for number, what in re.findall(r"(\d+) (\w+)", summaries[-1])}
     failures = counts.get("failed", 0) + counts.get("error", 0)
     return _Account(
         passed=counts.get("passed", 0), failures=failures, warnings=counts.get("warning", 0), failing=failing
     )
+
+
+def _named_by_others(output: Sequence[str], cwd: str, root: str) -> tuple[str, ...]:
+    """What a runner that is not pytest says has failed; each under its name, or its file."""
+    found = (each for line in output if (each := _OTHERS.fullmatch(line[:MAX_LINE])))
+    names = (next(name for name in each.groups() if name) for each in found)
+    placed = (_placed(name, cwd, root) for name in names)
+    files = (name if os.path.isfile(os.path.join(root, name)) else f"{TITLE}{name}" for name in placed)
+    return tuple(dict.fromkeys(files))
 
 
 def _new_log(root: str) -> tuple[str, int]:

@@ -52,7 +52,8 @@ def verify(root: str, env: Mapping[str, str], warn: Callable[[str], None], wait:
         before = changes.look(root, env, state["spec_path"])
         result, notes = _results(at, found, root, env, warn)
         _, made = changes.run_between(before, changes.look(root, env, state["spec_path"]), state)
-        answer = advance.advance(root, {"step": at, "result": result}, env, warn, notes=notes, made=tuple(made))
+        event = {"step": at, "result": result}
+        answer = advance.advance(root, event, env, warn, notes=notes, made=tuple(made), own=True)
         if answer["next"] not in ("verify_smoke", "verify_func"):
             return answer
         if answer["next"] == at:

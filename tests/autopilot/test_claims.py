@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from autopilot.conftest import PATH, SPEC, Autopilot, by_hand
+from autopilot.conftest import PATH, SPEC, Autopilot, by_hand, committed, verification, verify
 
 REGRESSION = {"test_file": "tests/regression/test_bug.py", "test_code": "def test_bug():\n    pass\n"}
 
@@ -82,11 +82,35 @@ class TestTester:
             "lib/x.py::test_b",
         ]
 
-    def test_none_named_is_in_scope_whatever_the_tests_named(self, autopilot: Autopilot) -> None:
+    @pytest.mark.parametrize(
+        ("failing", "following"), [("lib/x.py", "pre_check_code"), ("src/test_app.py", "debugger")]
+    )
+    def test_if_none_is_named_the_runs_own_count(self, autopilot: Autopilot, failing: str, following: str) -> None:
         autopilot.begin("first")
         autopilot.go_to("tester")
-        autopilot.red("lib/x.py::test_b")
+        autopilot.red(f"{failing}::test_b")
+        assert autopilot.advance("tester", "failed")["next"] == following
+        assert autopilot.state["counters"]["debug_attempts"] == (following == "debugger")
+
+    def test_a_red_run_that_names_none_is_in_scope(self, autopilot: Autopilot) -> None:
+        autopilot.begin("first")
+        autopilot.go_to("tester")
+        autopilot.red()
         assert autopilot.advance("tester", "failed")["next"] == "debugger"
+
+    @pytest.mark.parametrize("failures", [[], ["lib/x.py::test_b"]])
+    def test_after_a_green_run(self, autopilot: Autopilot, failures: list[str]) -> None:
+        autopilot.begin("first")
+        autopilot.go_to("tester")
+        autopilot.do("test")
+        assert "the last `taskie autopilot test` is green" in autopilot.refused("tester", "failed", failures=failures)
+        assert autopilot.advance("tester", "passed")["next"] == "pre_check_code"
+
+    def test_one_in_scope_that_a_green_run_has_not_seen(self, autopilot: Autopilot) -> None:
+        autopilot.begin("first")
+        autopilot.go_to("tester")
+        autopilot.do("test")
+        assert autopilot.advance("tester", "failed", failures=["src/test_app.py::test_it"])["next"] == "debugger"
 
     def test_one_in_scope_that_only_the_tests_named(self, autopilot: Autopilot) -> None:
         autopilot.begin("first")
@@ -109,6 +133,20 @@ class TestRegressionIsDue:
         self.debugged(autopilot, regression=REGRESSION)
         assert autopilot.advance("tester", "passed")["next"] == "regression"
         assert autopilot.advance("regression")["next"] == "pre_check_code"
+
+    def test_one_that_nobody_runs_is_told_to_the_end(self, autopilot: Autopilot) -> None:
+        self.debugged(autopilot, regression=REGRESSION)
+        autopilot.advance("tester", "passed")
+        autopilot.advance("regression")
+        told = "no regression test was captured: tests/regression/test_bug.py was proposed, and not run"
+        assert autopilot.state["loop"]["warnings"] == [f"task 1: {told}"]
+        assert f"warning: {told}" in autopilot.log[-1]
+
+    def test_one_that_is_run_needs_no_warning(self, autopilot: Autopilot) -> None:
+        self.debugged(autopilot, regression=REGRESSION)
+        autopilot.advance("tester", "passed")
+        autopilot.do("regression", "--", "true")
+        assert autopilot.state["loop"]["warnings"] == []
 
     def test_if_this_event_brings_one(self, autopilot: Autopilot) -> None:
         self.debugged(autopilot)
@@ -158,6 +196,29 @@ class TestRegressionIsDue:
         autopilot.go_to("tester")
         autopilot.advance("tester", "failed")
         assert "regression" in autopilot.refused("debugger", regression=regression)
+
+
+class TestAcceptanceChecksAreSeen:
+    @pytest.mark.parametrize("result", ["pass", "skip"])
+    def test_a_claim(self, loop: Autopilot, result: str) -> None:
+        verification(loop, "| AV-S1 | a | `false` | exit 0 | 5s |\n")
+        said = committed(loop).refused("verify_smoke", result)
+        assert "has acceptance checks" in said
+        assert "`taskie autopilot verify` runs them" in said
+        verify(loop)
+        assert loop.task["verify"] == "warn", "they never hold a task"
+
+    def test_of_the_functional_ones(self, loop: Autopilot) -> None:
+        verification(loop, functional="| AV-F1 | b | - | `true` | exit 0 |\n")
+        committed(loop)
+        for _ in range(3):
+            loop.advance("verify_smoke", "fail")
+        assert "has acceptance checks" in loop.refused("verify_func", "pass")
+        assert verify(loop)["next"] == "next_task"
+
+    @pytest.mark.parametrize("result", ["pass", "skip"])
+    def test_where_there_are_none_a_word_is_enough(self, loop: Autopilot, result: str) -> None:
+        committed(loop).advance("verify_smoke", result)
 
 
 class TestPreChecksAreSeen:

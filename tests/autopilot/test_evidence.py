@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.commits import MESSAGE, commit, head
-from autopilot.conftest import SPEC, SUITE, Autopilot
-from autopilot.runs import PYTEST
+from autopilot.conftest import PATH, SPEC, SUITE, Autopilot
 
 FIXED = "which is `sh -c"
 PASSED = ("tester", "passed")
@@ -76,6 +75,35 @@ class TestPassed:
         tested.do("test")
         assert "files changed while the tests ran (src/app.py)" in tested.refused(*PASSED)
 
+    def test_a_file_of_the_project_that_the_tests_change_every_time(self, tested: Autopilot) -> None:
+        tested.write("README", "0\n")
+        tested.project.git("add", "README")
+        tested.project.git("commit", "-q", "-m", "chore: readme")
+        tested.suite("echo x >> README")
+        tested.do("test")
+        assert "files changed while the tests ran (README): run" in tested.refused(*PASSED)
+        tested.do("test")
+        warning = (
+            "the tests themselves change files of the project, which are left as they are and not committed: README"
+        )
+        assert tested.state["loop"]["warnings"] == [warning]
+        assert tested.advance(*PASSED)["next"] == "pre_check_code"
+        for step in ("pre_check_code", "pre_check_blueprint", "spec_reviewer", "code_quality"):
+            tested.advance(step, **PATH[step])
+        tested.do("commit", "-m", MESSAGE)
+        assert tested.project.git("show", "--name-only", "--format=", "HEAD").split() == ["src/app.py"]
+
+    def test_a_file_of_the_task_that_the_tests_change_every_time(self, tested: Autopilot) -> None:
+        tested.suite("echo 'x = 2' >> src/app.py")
+        for _ in range(3):
+            tested.do("test")
+        assert "let them write elsewhere or put it back" in tested.refused(*PASSED)
+
+    def test_options_of_the_environment_are_left_out_and_said(self, tested: Autopilot) -> None:
+        tested.suite('test -z "$PYTEST_ADDOPTS"')
+        done = tested.run("test", env={"PYTEST_ADDOPTS": "-k test_b"})
+        assert (done.returncode, "run without PYTEST_ADDOPTS" in done.stderr) == (0, True)
+
     def test_a_run_before_the_coder_reported(self, loop: Autopilot) -> None:
         loop.do("test")
         loop.go_to("tester")
@@ -133,11 +161,16 @@ class TestTheCommand:
         autopilot.advance("coder", files_changed=[])
         assert "autopilot test -- CMD…\n" in (autopilot.stop().reason or "")
         assert "no test command is fixed yet" in autopilot.refused(*PASSED)
-        autopilot.do("test", "--", "true")
+        autopilot.do("test", "--", "test", "-e", "src/app.py")
         autopilot.run("test", "--", "false")
-        assert autopilot.state["loop"]["test_command"]["argv"] == ["true"]
-        assert "the plan's test command is `true`" in "".join(autopilot.state["log"])
+        assert autopilot.state["loop"]["test_command"]["argv"] == ["test", "-e", "src/app.py"]
+        assert "the plan's test command is `test -e src/app.py`" in "".join(autopilot.state["log"])
         assert autopilot.state["loop"]["warnings"] == []
+
+    @pytest.mark.parametrize("command", ["true", "/bin/true", "sh -c 'exit 0'", "bash -c :", "echo ok"])
+    def test_that_tests_nothing_is_told_to_the_end(self, autopilot: Autopilot, command: str) -> None:
+        self.plan(autopilot, "--test-command", command)
+        assert autopilot.state["loop"]["warnings"] == [f"the plan's test command `{command}` tests nothing"]
 
     def test_is_not_fixed_before_there_is_a_plan(self, autopilot: Autopilot) -> None:
         autopilot.do("init", "FTR-1", SPEC)
@@ -149,7 +182,7 @@ class TestTheCommand:
         done = tested.run("test", "--replace", "--", "true")
         warning = f"the plan's test command was changed from `{SUITE}` to `true`"
         assert warning in done.stderr
-        assert tested.state["loop"]["warnings"] == [warning]
+        assert tested.state["loop"]["warnings"] == ["the plan's test command `true` tests nothing", warning]
         assert warning in "".join(tested.state["log"])
         assert tested.run("test", "--replace").returncode == 2
         assert tested.advance(*PASSED)["next"] == "pre_check_code"
@@ -231,93 +264,3 @@ class TestBeforeACommit:
         loop.do("commit", "-m", MESSAGE)
         listed = loop.project.git("show", "--name-only", "--format=", "HEAD").split()
         assert listed == ["src/app.py", "tests/regression/test_bug.py"]
-
-
-OLD = "def test_old():\n    assert False\n"
-NEW = "import sys\nsys.path.insert(0, 'src')\nimport money\n\n\ndef test_money():\n    assert money.cents(1.5) == 150\n"
-
-
-@pytest.fixture
-def broken(nothing: Autopilot) -> Autopilot:
-    """A project one of whose tests has failed for long; the task adds a module and its test."""
-    nothing.project.git("init", "-q", "-b", "main")
-    nothing.write("tests/test_old.py", OLD)
-    nothing.write("src/app.py", "x = 1\n")
-    nothing.write(".gitignore", "__pycache__\n.pytest_cache\n")
-    nothing.project.git("add", "-A")
-    nothing.project.git("commit", "-q", "-m", "Begin")
-    nothing.do("init", "FTR-1", SPEC)
-    nothing.do("plan", '[{"id": 1, "name": "money"}]', "--test-command", f"{PYTEST} -q tests")
-    nothing.write("src/money.py", "def cents(x):\n    return round(x * 100)\n")
-    nothing.write("tests/test_money.py", NEW)
-    nothing.advance("coder", files_changed=["src/money.py", "tests/test_money.py"])
-    return nothing
-
-
-class TestAtTheBase:
-    OLD_ID = "tests/test_old.py::test_old"
-
-    def test_what_failed_there_is_out_of_scope(self, broken: Autopilot) -> None:
-        done = broken.run("test")
-        base = broken.state["loop"]["base"][:12]
-        assert f"out of scope, since they fail at the task's base commit {base}, too: {self.OLD_ID}" in done.stderr
-        said = broken.advance("tester", "failed", failures=[self.OLD_ID])
-        assert said["next"] == "pre_check_code"
-        assert broken.task["tester"] == "fail_out_of_scope"
-        assert (
-            f"out-of-scope failure: {self.OLD_ID}, which fails at the task's base commit, too"
-            in broken.state["log"][-1]
-        )
-
-    def test_what_the_task_has_broken_is_not(self, broken: Autopilot) -> None:
-        broken.write("src/money.py", "def cents(x):\n    return x\n")
-        broken.run("test")
-        said = broken.advance("tester", "failed", failures=[self.OLD_ID])
-        assert said["next"] == "debugger"
-        assert said["because"][0] == "tests/test_money.py::test_money"
-        assert self.OLD_ID not in said["because"]
-
-    def test_nothing_of_it_is_left(self, broken: Autopilot, tmp_path: Path) -> None:
-        broken.run("test", env={"TMPDIR": str(tmp_path)})
-        assert broken.state["loop"]["at_base"]["failing"] == [self.OLD_ID]
-        assert [path.name for path in tmp_path.glob("taskie-*")] == []
-        assert broken.project.git("worktree", "list", "--porcelain").count("worktree ") == 1
-        assert not list((broken.root / ".git").glob("worktrees/*"))
-
-    def test_it_is_looked_at_once(self, broken: Autopilot) -> None:
-        broken.run("test")
-        first = broken.state["loop"]["at_base"]
-        broken.change(loop={**broken.state["loop"], "at_base": {**first, "failing": []}})
-        broken.run("test")
-        assert broken.state["loop"]["at_base"]["failing"] == [], "it was not run there again"
-
-    def test_only_if_something_in_scope_fails(self, loop: Autopilot) -> None:
-        loop.go_to("tester")
-        loop.red("lib/x.py::test_b")
-        assert loop.state["loop"]["at_base"] is None
-
-    def test_a_program_that_is_not_committed_is_the_working_trees(self, loop: Autopilot) -> None:
-        loop.write(".git/info/exclude", ".venv\n")
-        program = loop.write(".venv/bin/tests", "#!/bin/sh\necho 'FAILED src/test_app.py::test_it - x'\nexit 1\n")
-        program.chmod(0o755)
-        loop.do("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", ".venv/bin/tests")
-        loop.go_to("tester")
-        loop.run("test")
-        assert loop.state["loop"]["at_base"]["failing"] == ["src/test_app.py::test_it"]
-
-    def test_a_failure_inside_the_working_tree_is_not_the_bases(self, loop: Autopilot) -> None:
-        """An installed package may lead there, whatever the directory is."""
-        script = f"echo 'FAILED src/test_app.py::test_it - x'; echo '{loop.root}/src/app.py:1: error'; exit 1"
-        loop.do("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", f'sh -c "{script}"')
-        loop.go_to("tester")
-        done = loop.run("test")
-        assert "cannot be told: it used files of the working tree itself" in done.stderr
-        assert loop.state["loop"]["at_base"]["failing"] == []
-
-    def test_one_that_takes_too_long(self, loop: Autopilot, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("taskie.autopilot.at_base.SECONDS", 0.2)
-        script = "test -d .git || exec sleep 60; echo 'FAILED src/test_app.py::test_it - x'; exit 1"
-        loop.do("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", f'sh -c "{script}"')
-        loop.go_to("tester")
-        assert "cannot be told: it took more than 0.2 s" in loop.run("test").stderr
-        assert loop.project.git("worktree", "list", "--porcelain").count("worktree ") == 1

@@ -280,6 +280,34 @@ class TestCodeBeforeThePlan:
         (autopilot.root / "src" / "new.py").unlink()
         autopilot.do(*self.PLAN)
 
+    def test_committing_it_does_not_hide_it(self, autopilot: Autopilot) -> None:
+        autopilot.do("init", "FTR-1", SPEC)
+        autopilot.write("src/app.py", "x = 1\n")
+        autopilot.commit_by_hand()
+        said = autopilot.fails(*self.PLAN)
+        assert "there was no plan yet, and src/app.py changed" in said
+        assert "`git reset`" in said
+        autopilot.project.git("reset", "-q", "--hard", "HEAD~")
+        autopilot.do(*self.PLAN)
+
+    def test_removing_the_state_does_not_hide_it(self, autopilot: Autopilot) -> None:
+        autopilot.do("init", "FTR-1", SPEC)
+        autopilot.write("src/app.py", "x = 1\n")
+        autopilot.path.unlink()
+        assert "src/app.py changed" in autopilot.run("init", "FTR-1", SPEC).stderr
+        autopilot.do(*self.PLAN)
+        (warning,) = autopilot.state["loop"]["warnings"]
+        assert "there was no plan yet, and src/app.py changed" in warning
+
+    def test_after_a_stop_it_is_another_turns(self, autopilot: Autopilot) -> None:
+        autopilot.do("init", "FTR-1", SPEC)
+        autopilot.path.unlink()
+        autopilot.stop()
+        autopilot.write("src/app.py", "x = 1\n")
+        autopilot.do("init", "FTR-1", SPEC)
+        autopilot.do(*self.PLAN)
+        assert autopilot.state["loop"]["warnings"] == []
+
     def test_what_was_changed_before_the_beginning_is_a_persons(self, autopilot: Autopilot) -> None:
         autopilot.write("src/app.py", "x = 1\n")
         autopilot.do("init", "FTR-1", SPEC)

@@ -7,6 +7,7 @@ import pytest
 from autopilot.promises import holds, section, unlisted
 
 ADVANCE = "autopilot.test_advance"
+AT_BASE = "autopilot.test_at_base"
 BECAUSE = "autopilot.test_because"
 CLAIMS = "autopilot.test_claims"
 COMMIT = "autopilot.test_commit"
@@ -102,16 +103,28 @@ PROMISES = {
     ),
     "scope-base": (
         "A test that fails at the task's base commit, too, is not:",
-        f"{EVIDENCE}.TestAtTheBase.test_what_failed_there_is_out_of_scope",
+        f"{AT_BASE}.TestAtTheBase.test_what_failed_there_is_out_of_scope",
     ),
     "scope-base-bounded": (
         "when a run of the tests shows a failure in scope, they are run once more in a temporary worktree of that "
         "commit, once for each such commit and for at most 10 minutes, and nothing of it stays.",
-        f"{EVIDENCE}.TestAtTheBase.test_nothing_of_it_is_left",
+        f"{AT_BASE}.TestAtTheBase.test_nothing_of_it_is_left",
     ),
     "scope-base-name": (
         "Only a test that fails there under the same name is excused.",
-        f"{EVIDENCE}.TestAtTheBase.test_what_the_task_has_broken_is_not",
+        f"{AT_BASE}.TestAtTheBase.test_what_the_task_has_broken_is_not",
+    ),
+    "scope-base-runners": (
+        "Names are read from pytest and from the output of TAP, node, cargo, go, jest and vitest.",
+        f"{AT_BASE}.TestAtTheBase.test_of_a_runner_that_is_not_pytest",
+    ),
+    "scope-base-own": (
+        "Where that run used the working tree's own files, or missed one that is not committed, none is excused.",
+        f"{AT_BASE}.TestAtTheBase.test_a_test_that_needs_what_is_not_committed",
+    ),
+    "scope-base-told": (
+        "Which failures were excused is a warning to the end.",
+        f"{AT_BASE}.TestAtTheBase.test_what_is_excused_is_told_to_the_end",
     ),
     "coder-why": (
         "When the coder is asked again, it is told why: the block, the answer of `advance` and `status` name the "
@@ -139,6 +152,35 @@ PROMISES = {
         "No run, a red run, a run of another command, of a part of it or in another directory, and an edit since the "
         "run: refused, with what is missing.",
         f"{EVIDENCE}.TestPassed.test_after_another_command_that_is_green",
+    ),
+    "tests-none": (
+        "A run of pytest in which no test passed is red.",
+        "autopilot.test_testing_of_pytest.test_where_nothing_is_run",
+    ),
+    "tests-options": (
+        "`PYTEST_ADDOPTS` is taken out of the environment, and `test` says so.",
+        f"{EVIDENCE}.TestPassed.test_options_of_the_environment_are_left_out_and_said",
+    ),
+    "tests-idle": (
+        "A test command that plainly tests nothing, such as `true`, is a warning to the end.",
+        f"{EVIDENCE}.TestTheCommand.test_that_tests_nothing_is_told_to_the_end",
+    ),
+    "tests-writing": (
+        "Files of the project that the tests themselves change need a second run: if it changes the same ones, and "
+        "none is the task's, it counts. They are left as they are, not committed, and a warning to the end.",
+        f"{EVIDENCE}.TestPassed.test_a_file_of_the_project_that_the_tests_change_every_time",
+    ),
+    "tests-green": (
+        "After a green run, `failed` is refused unless the event names a failure in scope.",
+        f"{CLAIMS}.TestTester.test_after_a_green_run",
+    ),
+    "acceptance": (
+        "Where the spec has some, `pass` and `skip` are refused unless `verify` has run them.",
+        f"{CLAIMS}.TestAcceptanceChecksAreSeen.test_a_claim",
+    ),
+    "regression-test": (
+        "If one was proposed and `regression` has not run it, that is a warning to the end.",
+        f"{CLAIMS}.TestRegressionIsDue.test_one_that_nobody_runs_is_told_to_the_end",
     ),
     "tests-out-of-scope": (
         "A failure out of scope needs such a run as well.",
@@ -308,7 +350,7 @@ ROWS = {
     "| `autopilot-state.json` is changed |": f"{CHANGED}.test_a_stop_is_blocked_once_and_the_person_is_told",
     "| `autopilot-state.json` is removed |": f"{REMOVED}.test_init_says_so_and_it_stays_a_warning",
     "| a file in `tests/regression` is changed or removed |": f"{IMMUTABLE}.TestARegressionTest.test_at_every_step",
-    "| a file under `src/` is changed before there is a plan |": f"{EARLY}.test_the_plan_is_refused",
+    "| a file under `src/` is changed before there is a plan, and": f"{EARLY}.test_the_plan_is_refused",
     "| `update TASK status done`;": "autopilot.test_reviewing.TestByHand.test_is_possible_and_told_to_the_end",
     "| `test` |": "autopilot.test_testing_of_pytest.test_the_record_counts_and_not_the_text",
     "| `pre-check FILE…` |": f"{BECAUSE}.TestThePerson.test_nothing_was_pre_checked",
@@ -343,6 +385,7 @@ EXPLAINS = (
     "After `escalate` and `stop` only",
     "After the last task comes `phase_3`",
     "What git ignores is not there.",
+    "A test that fails there for another reason",
     "Outside a git repository there is no tree to look at:",
     "A hook that denies tools does not see",
     "So the commands look at the content:",

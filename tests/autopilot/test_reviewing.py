@@ -93,7 +93,7 @@ class TestARecord:
 
     def test_outside_a_repository_holds_for_its_step(self, nothing: Autopilot) -> None:
         nothing.do("init", "FTR-1", "spec.md")
-        nothing.do("plan", '[{"id": 1, "name": "first"}]', "--test-command", "true")
+        nothing.do("plan", '[{"id": 1, "name": "first"}]', "--test-command", "test -d .")
         nothing.go_to("spec_reviewer")
         nothing.review("spec_reviewer", "approved")
         nothing.advance("spec_reviewer", "approved")

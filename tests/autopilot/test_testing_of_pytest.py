@@ -107,7 +107,31 @@ def test_an_interruption_that_the_command_hides(run: Runs, inner: Inner) -> None
 
 
 def test_no_tests_hidden_by_the_command(run: Runs, inner: Inner) -> None:
-    says(replay(run, inner.record(run.root), then="false || true"), "PASS: 0 tests passed")
+    tested = replay(run, inner.record(run.root), then="false || true")
+    says(tested, "FAIL: no test passed")
+    assert (tested.exit_code, tested.passed) == (0, False)
+
+
+@pytest.mark.parametrize("options", ["--collect-only", "--collect-only -q", "-q"])
+def test_where_nothing_is_run(run: Runs, options: str) -> None:
+    run.write("test_it.py", "import pytest\n\n@pytest.mark.skip\ndef test_a(): pass\n")
+    tested = run(*f"{PYTEST} {options}".split())
+    says(tested, "FAIL: no test passed")
+    assert not tested.passed
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["3 tests collected in 0.01s", "=== 1/3 tests collected (2 deselected) in 0.01s ===", "no tests ran in 0.00s"],
+)
+def test_where_nothing_is_run_and_nothing_is_recorded(run: Runs, text: str) -> None:
+    says(run.prints(f"{text}\n"), "FAIL: no test passed")
+
+
+def test_options_from_the_environment_do_not_count(run: Runs) -> None:
+    run.write("test_it.py", "def test_a(): pass\ndef test_b(): pass\n")
+    run.env["PYTEST_ADDOPTS"] = "-k test_b"
+    says(run(*PYTEST.split()), "PASS: 2 tests passed")
 
 
 def test_an_exit_code_without_a_failure(run: Runs, inner: Inner) -> None:

@@ -94,7 +94,7 @@ class TestAtTheCoder:
         loop.go_to("tester")
         for _ in range(2):
             loop.do("test")
-        loop.advance("tester", "failed")
+        loop.advance("tester", "failed", failures=["src/test_app.py::test_it"])
         loop.advance("debugger")
         assert loop.advance("coder", **CODER)["next"] == "tester"
 

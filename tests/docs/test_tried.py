@@ -59,7 +59,7 @@ TRIED = (
     ("C5.1", "a new session", "right", "claudex/test_takeover", "test_the_loop_goes_on_in_the_new_session"),
     ("C6.1", "our own files in the diff", "right", "claudex/test_diff", "test_the_names test_the_contents"),
     ("C7.1", "a plan of another topic", "caught", "claudex/test_drafts", "test_it_is_not_reviewed"),
-    ("P1.1", "an old test that fails", "right", EVIDENCE, "test_what_failed_there_is_out_of_scope"),
+    ("P1.1", "an old test that fails", "right", "autopilot/test_at_base", "test_what_failed_there_is_out_of_scope"),
     ("P2.1", "a spec that is blocked for ever", "right", HALTED, "test_is_committed_as_it_was"),
     ("P3.1", "resume by oneself", "withstood", HALTED, "test_is_needed test_of_an_earlier_stop_is_the_wrong_one"),
     ("P3.2", "remove the state", "announced", IMMUTABLE, "test_the_next_stop_tells_the_person_once"),
