@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -255,6 +256,18 @@ class TestG16TheRecord:
         assert_blocked(cheated.stop(), "bad is here")
         (cheated.path / "bad").unlink()
         assert cheated.stop().json["status"] == "passed"
+
+    def test_from_the_future(self, cheated: Gauntlet, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The clock was set back by a day: that says nothing about the interval, and the verdict stands."""
+        sh(cheated, "sed -i 's/minutes: 0/minutes: 10/' .gauntlet/config.yml")
+        (cheated.path / "bad").unlink()
+        assert cheated.stop().json["status"] == "passed"
+        cheated.write("bad", "")
+        assert cheated.stop().json["status"] == "interval_not_elapsed"
+        now = time.time
+        monkeypatch.setattr(time, "time", lambda: now() - 86400)
+        assert_blocked(cheated.stop(), "bad is here")
+        assert_blocked(cheated.stop(active=True), "NOTHING HAS CHANGED")
 
     def test_that_cannot_be_written(self, cheated: Gauntlet) -> None:
         """One block, which the first stop of a turn may always make; no second one that nobody would remember."""
