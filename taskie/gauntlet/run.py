@@ -237,9 +237,22 @@ class _Run:
         running.run(wanted, f"Run {context.number}, {self.began}, {seen.branch} {seen.commit or '(no commit yet)'}")
         return running
 
+    def _is_own(self, job: Job) -> bool:
+        """Whether git tracks the program of a check: then nobody but the agent can be to blame that it is missing."""
+        import shlex
+
+        try:
+            program = shlex.split(job.gate.described(self.config))[0]
+        except (ValueError, IndexError):
+            return False
+        path = os.path.normpath(os.path.join(job.directory, program))
+        return os.sep in program and self.repository.attempt(["ls-files", "--error-unmatch", "--", path])[0] == 0
+
     def _concluded(self, wanted: Sequence[Job], running: RunningGates, complete: bool) -> RunResult:
         request, before = self.request, self.before
-        results = [skips.applied(still_failed(running.results[job.key], before), self.skips) for job in wanted]
+        found = [(job, running.results[job.key]) for job in wanted]
+        settled = [still_failed(each, before, each.unrunnable and self._is_own(job)) for job, each in found]
+        results = [skips.applied(result, self.skips) for result in settled]
         self.skips = skips.left(self.skip_ledger, self.seen.branch, self.skips, results, self.warnings)
         results += [GateResult(key, "failed", "It failed before, and the rules no longer run it") for key in self.gone]
         names = {job.key: job.shown for job in wanted}

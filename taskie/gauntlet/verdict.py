@@ -163,12 +163,13 @@ class Verdict(Value):
         return tuple(self.failures)
 
 
-def still_failed(result: GateResult, before: Record) -> GateResult:
-    """A gate that was open, or whose program has run before, does not pass by becoming impossible to run."""
+def still_failed(result: GateResult, before: Record, is_own: bool) -> GateResult:
+    """A gate that was open, or whose program has run before or is the project's own, does not pass by becoming
+    impossible to run."""
     was = before.gates.get(result.key, {}).get("status")
-    if result.status != "unable" or not (was == "failed" or (was and result.unrunnable)):
+    if result.status != "unable" or not (was == "failed" or (result.unrunnable and (was or is_own))):
         return result
-    how = "It failed before" if was == "failed" else "It ran before"
+    how = "It failed before" if was == "failed" else "It ran before" if was else "Its program is the project's own"
     return result.replace(status="failed", summary=f"{how}, and cannot be run now: {result.summary}")
 
 

@@ -52,6 +52,12 @@ PROMISES = (
     ("has its whole budget, whatever others have spent;", DECISIONS, "test_a_first_failure_has_its_full_budget"),
     ("those that are left begin again.", DECISIONS, "test_fewer_open_gates_are_progress"),
     ("**Our own files are no change**", FOUR, "test_the_files_of_one_are_no_change_for_another"),
+    (
+        "if it was open, if it ran before, or if git tracks its program.",
+        CHEATS,
+        "test_a_program_of_the_projects_own_has",
+    ),
+    ("says nothing about the agent's work, and is an", CHEATS, "test_one_that_this_machine_lacks_says_nothing"),
     ("the interval does not hold: nothing was proven.", CHEATS, "test_an_interval_does_not_hold_after_nothing"),
     ("is `insist` in `[gauntlet]` of Taskie's own configuration.", DECISIONS, "test_how_often_is_a_setting"),
     ("Each of these commands is run by our tests,", CHEATS, "test_a_cheat test_the_table_is_there"),

@@ -321,10 +321,33 @@ class TestG16Worktrees:
 
 
 def test_an_interval_does_not_hold_after_nothing_was_proven(cheated: Gauntlet) -> None:
-    sh(cheated, "sed -i 's/minutes: 0/minutes: 10/' .gauntlet/config.yml; rm lint.sh")
+    sh(cheated, "sed -i 's/minutes: 0/minutes: 10/' .gauntlet/config.yml")
+    sh(cheated, "echo 'command: no-such-program' > .gauntlet/checks/lint.yml")
     assert cheated.stop().json["status"] == "infrastructure_error"
-    cheated.write("lint.sh", "#!/bin/sh\nexit 1\n").chmod(0o755)
+    sh(cheated, "echo 'command: ./lint.sh' > .gauntlet/checks/lint.yml")
     assert_blocked(cheated.stop())
+
+
+class TestG18WhatCannotBeRun:
+    @pytest.mark.parametrize("how", ["chmod -x lint.sh", "rm lint.sh"])
+    def test_a_program_of_the_projects_own_has_failed(self, cheated: Gauntlet, how: str) -> None:
+        """Before any verdict: git has it, so it is not this machine that lacks it."""
+        sh(cheated, how)
+        assert_blocked(cheated.stop(), "Its program is the project's own, and cannot be run now")
+
+    def test_one_that_ran_before_has_failed(self, cheated: Gauntlet, tmp_path: Path) -> None:
+        program = tmp_path / "linter"
+        program.write_text("#!/bin/sh\nexit 0\n")
+        program.chmod(0o755)
+        sh(cheated, f"echo 'command: {program}' > .gauntlet/checks/lint.yml")
+        assert cheated.stop().json["status"] == "passed"
+        program.unlink()
+        cheated.write("more", "")
+        assert_blocked(cheated.stop(), "It ran before, and cannot be run now")
+
+    def test_one_that_this_machine_lacks_says_nothing(self, cheated: Gauntlet, tmp_path: Path) -> None:
+        sh(cheated, f"echo 'command: {tmp_path}/linter' > .gauntlet/checks/lint.yml")
+        assert cheated.stop().json["status"] == "infrastructure_error"
 
 
 def test_g18_a_directory_that_is_gone_has_no_gates(cheated: Gauntlet) -> None:
