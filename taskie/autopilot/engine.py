@@ -45,8 +45,10 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
             # Before the block: one that cannot be remembered would be repeated for ever.
             states.edit(context.root, lambda now: now["loop"].update(told=moves))
         if over:
-            ended = step == END
-            said = _over(state, _changed_since(state, context)) if ended else _halted(state, new_word(context.root))
+            changed = _changed_since(state, context)
+            if step == END and not progress and not changed:
+                return APPROVE  # it has been told
+            said = _over(state, changed) if step == END else _halted(state, new_word(context.root))
             return Decision(message=f"Autopilot: {said}", progress=progress)
     except states.Tampered as error:
         told = typeable(f"Autopilot: {error}")

@@ -142,7 +142,8 @@ class TestItLetsGo:
         autopilot.finish()
         told = r"every task is done, with \d warnings?; phase_3 is done, too"
         assert_approved(autopilot.stop(), f"{told}, .* Warning: task 1: declared done by hand")
-        autopilot.change(loop={**autopilot.state["loop"], "warnings": []})
+        assert autopilot.stop().json == {"suppressOutput": True}, "it is told once"
+        autopilot.change(loop={**autopilot.state["loop"], "warnings": [], "told": None})
         assert_approved(autopilot.stop(), "every task is done; phase_3 is done, too")
 
     def test_at_the_end_without_a_test_command(self, autopilot: Autopilot) -> None:
