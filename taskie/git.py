@@ -31,7 +31,7 @@ class Git:
     failure: type[Exception] = GitError
 
     def __init__(self, root: str, env: Mapping[str, str], deadline: float, index: str | None = None) -> None:
-        asking = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+        asking = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", **_read_only(env)}
         self.root = root
         self.index = {} if index is None else {"GIT_INDEX_FILE": index}
         self._deadline = deadline
@@ -62,16 +62,16 @@ class Git:
         finally:
             question.end()
 
-    def at_once(self, *asked: Sequence[str]) -> list[tuple[int, bytes, bytes]]:
-        """Several at the same time."""
-        calls: list[GitCall] = []
+    def begin(self, *asked: Sequence[str]) -> GitCalls:
+        """Ask several things at the same time, and wait for none of them yet."""
+        calls = GitCalls()
         try:
             for arguments in asked:
                 calls.append(GitCall(self, [self.program, *arguments], self._env, b"", self._deadline))
-            return [call.answer() for call in calls]
-        finally:
-            for call in calls:
-                call.end()
+        except BaseException:
+            calls.end()
+            raise
+        return calls
 
 
 class GitCall:
@@ -123,6 +123,20 @@ class GitCall:
         self._files = []
 
 
+class GitCalls(list[GitCall]):
+    """What git was asked at the same time. None of them is left running."""
+
+    def answers(self) -> list[tuple[int, bytes, bytes]]:
+        try:
+            return [call.answer() for call in self]
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        while self:
+            self.pop().end()
+
+
 def _nameless(data: bytes = b"") -> int:
     """A file in memory, or on disk where there is no such thing, with this in it."""
     if hasattr(os, "memfd_create"):
@@ -151,6 +165,17 @@ def _content(fd: int) -> bytes:
 def own_environment(env: Mapping[str, str]) -> dict[str, str]:
     """Without what would make git look at another repository than the directory's own."""
     return {name: value for name, value in env.items() if name not in _ALIEN}
+
+
+def _read_only(env: Mapping[str, str]) -> dict[str, str]:
+    """`git diff` would write the index again, only to note when it saw the files. What else is set so stays."""
+    said = env.get("GIT_CONFIG_COUNT", "")
+    count = int(said) if said.isascii() and said.isdigit() else 0
+    return {
+        "GIT_CONFIG_COUNT": str(count + 1),
+        f"GIT_CONFIG_KEY_{count}": "diff.autoRefreshIndex",
+        f"GIT_CONFIG_VALUE_{count}": "false",
+    }
 
 
 def split_paths(listed: bytes) -> list[str]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
 
 from taskie.gauntlet import MARKER, config, record, rulebook, skips
+from taskie.gauntlet import until as time_until
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.lock import LOCKED, is_held
 from taskie.gauntlet.verdict import (
@@ -50,7 +50,6 @@ _UNASKED: Mapping[str, tuple[GauntletStatus, str]] = {
     "elsewhere": ("no_config", "No .gauntlet/config.yml here: this project has no gauntlet"),
     "failed": ("error", ""),
 }
-SHARE = 290.0  # seconds of the hook's time, where other engines need theirs
 DISABLED = "The gauntlet's stop hook is switched off, so no gate was run"
 
 
@@ -140,12 +139,14 @@ class Look(Value):
         )
 
 
-def stop(turn: Turn, context: Context) -> RunResult:
-    """The answer to one stop: what is known is read, the gates are run if that says so."""
-    root, env = context.root, context.env
-    until = context.deadline if context.alone else min(context.deadline, time.monotonic() + SHARE)
+def stop(turn: Turn, context: Context, repository: GatedRepository | None = None) -> RunResult:
+    """The answer to one stop: what is known is read, the gates are run if that says so.
+
+    `repository`: one in which git has begun to look.
+    """
+    root, env, until = context.root, context.env, time_until(context)
     warnings: list[str] = []
-    place = _Place(root, env, until, warnings)
+    place = _Place(root, env, until, warnings, repository)
     sealed = record.sealed(place.ledger, warnings)
     if env.get(config.ENABLED, "").strip().lower() in config.NO:
         return RunResult("stop_hook_disabled", f"{DISABLED} ({config.ENABLED}){_left_open(sealed)}")
@@ -161,18 +162,26 @@ def stop(turn: Turn, context: Context) -> RunResult:
 class _Place:
     """The project's repository and its ledger, if there is a repository. git is not asked before it has to be."""
 
-    def __init__(self, root: str, env: Mapping[str, str], until: float, warnings: list[str]) -> None:
+    def __init__(
+        self,
+        root: str,
+        env: Mapping[str, str],
+        until: float,
+        warnings: list[str],
+        repository: GatedRepository | None,
+    ) -> None:
         common = common_git_directory(root)
         self.ledger = Ledger(common, root, env) if common else None
         self.skips = skips.load(skips.SkipLedger(common, root, env), warnings) if common else []
         self.overlooked = rulebook.overlooked(common) if common else {}
+        self._repository = repository
         self._arguments = (root, env, until)
 
     @property
     def repository(self) -> GatedRepository:
         from taskie.gauntlet.changes import GatedRepository
 
-        return GatedRepository(*self._arguments)
+        return self._repository or GatedRepository(*self._arguments)
 
     def remembers(self, before: Record, insisted: int) -> bool:
         """Whether it is noted how often a verdict was repeated: else that could go on for ever."""

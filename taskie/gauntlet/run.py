@@ -214,8 +214,9 @@ class _Run:
         gates = {key: gate for key, gate in before.gates.items() if key not in self.moot}
         if not self.request.names and self.request.kinds == tuple(KINDS):
             after = before.replace(
-                status=status, message=message, tree=seen.tree, key=seen.key, branch=seen.branch, commit=seen.commit,
-                prefix=seen.prefix, rules=before.rules or self.told_rules, rules_from=self.from_base, gates=gates,
+                status=status, message=message, tree=seen.tree, key=seen.key, index=seen.index, branch=seen.branch,
+                commit=seen.commit, prefix=seen.prefix, rules=before.rules or self.told_rules,
+                rules_from=self.from_base, gates=gates,
                 settings=rulebook.noted(self.config, self.rules),
                 in_base=self.base.holds_head,
             )  # fmt: skip
@@ -267,8 +268,8 @@ class _Run:
             seen = seen.replace(tree="", key="")  # of an open gate that was not asked now, nothing is known here
         repeated = before.insisted + 1 if request.active and tree == before.tree else 0
         after = after.replace(
-            tree=seen.tree, key=seen.key, prefix=seen.prefix, insisted=repeated, rules_from=self.from_base,
-            settings=rulebook.noted(self.config, self.rules),
+            tree=seen.tree, key=seen.key, index=seen.index, prefix=seen.prefix, insisted=repeated,
+            rules_from=self.from_base, settings=rulebook.noted(self.config, self.rules),
         )  # fmt: skip
         if ran or (complete and self.base.stale and verdict.status in PASSES):
             after = after.replace(

@@ -43,12 +43,25 @@ class TestACall:
         assert (code, output) == (128, b"")
         assert complaint.startswith(b"fatal:")
 
+    def test_the_index_is_not_written_again(self, project: Project) -> None:
+        """Not even by a diff, which would do so for files that look new and are not; other such settings stay."""
+        project.git()
+        (project.path / "file").write_text("x")
+        project.git("add", "-A")
+        (project.path / "file").touch()
+        before = (project.path / ".git" / "index").stat()
+        env = {**project.env, "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "kept"}
+        git = Git(str(project.path), env, time.monotonic() + 60)
+        assert git("diff", "--name-only") == b""
+        assert (project.path / ".git" / "index").stat() == before
+        assert git("config", "a.b") == b"kept\n"
+
     def test_two_at_once(self, tmp_path: Path) -> None:
         """Each waits for the other, so that one after the other would never end."""
         os.mkfifo(tmp_path / "meet")
         env = fake(tmp_path, f"case $1 in give) echo here > {tmp_path}/meet ;; take) cat {tmp_path}/meet ;; esac")
         git = Git(str(tmp_path), env, time.monotonic() + 60)
-        assert git.at_once(["give"], ["take"]) == [(0, b"", b""), (0, b"here\n", b"")]
+        assert git.begin(["give"], ["take"]).answers() == [(0, b"", b""), (0, b"here\n", b"")]
 
     def test_one_that_takes_too_long_is_ended(self, tmp_path: Path) -> None:
         env = fake(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 60")
@@ -63,7 +76,7 @@ class TestACall:
         env = fake(tmp_path, f"echo $$ > {tmp_path}/$1; exec sleep 60")
         git = Git(str(tmp_path), env, time.monotonic() + 1.5)
         with pytest.raises(GitError, match="took too long"):
-            git.at_once(["one"], ["two"])
+            git.begin(["one"], ["two"]).answers()
         for name in ("one", "two"):
             if (tmp_path / name).exists():
                 with pytest.raises(ProcessLookupError):
@@ -76,7 +89,7 @@ class TestACall:
         before = sorted(Path("/dev/fd").iterdir())
         for _ in range(3):
             git("status")
-            git.at_once(["status"], ["status"])
+            git.begin(["status"], ["status"]).answers()
         assert sorted(Path("/dev/fd").iterdir()) == before
 
 
