@@ -31,7 +31,7 @@ class Git:
     failure: type[Exception] = GitError
 
     def __init__(self, root: str, env: Mapping[str, str], deadline: float, index: str | None = None) -> None:
-        asking = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", **_read_only(env)}
+        asking = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
         self.root = root
         self.index = {} if index is None else {"GIT_INDEX_FILE": index}
         self._deadline = deadline
@@ -165,17 +165,6 @@ def _content(fd: int) -> bytes:
 def own_environment(env: Mapping[str, str]) -> dict[str, str]:
     """Without what would make git look at another repository than the directory's own."""
     return {name: value for name, value in env.items() if name not in _ALIEN}
-
-
-def _read_only(env: Mapping[str, str]) -> dict[str, str]:
-    """`git diff` would write the index again, only to note when it saw the files. What else is set so stays."""
-    said = env.get("GIT_CONFIG_COUNT", "")
-    count = int(said) if said.isascii() and said.isdigit() else 0
-    return {
-        "GIT_CONFIG_COUNT": str(count + 1),
-        f"GIT_CONFIG_KEY_{count}": "diff.autoRefreshIndex",
-        f"GIT_CONFIG_VALUE_{count}": "false",
-    }
 
 
 def split_paths(listed: bytes) -> list[str]:

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from taskie.tree import Snapshot
 
 SILENT = ("no_config", "passed")
-QUIET = ("no_config", "no_changes", "no_applicable_gates")  # nothing was at stake, so there is nothing to say
+# Nothing was at stake, or somebody wanted it so: there is nothing to say.
+QUIET = ("no_config", "no_changes", "no_applicable_gates", "stop_hook_disabled")
 # The status and the message of what the hook answers without asking this engine.
 _UNASKED: Mapping[str, tuple[GauntletStatus, str]] = {
     "skipped": ("stop_hook_disabled", "TASKIE_HOOK_SKIP is set, so no gate was run"),
@@ -61,7 +62,7 @@ def decision(result: RunResult) -> Decision:
 
         reason = _with_rules(result.again or telling.reason(result), result.rules)
     quiet = result.status in QUIET or (result.status in PASSES and not result.gates)
-    said = [] if quiet and not result.rules else [spoken(result)]
+    said = [] if quiet and not result.rules and not result.loud else [spoken(result)]
     said += result.warnings
     return Decision(
         reason=reason,
@@ -149,7 +150,7 @@ def stop(turn: Turn, context: Context, repository: GatedRepository | None = None
     place = _Place(root, env, until, warnings, repository)
     sealed = record.sealed(place.ledger, warnings)
     if env.get(config.ENABLED, "").strip().lower() in config.NO:
-        return RunResult("stop_hook_disabled", f"{DISABLED} ({config.ENABLED}){_left_open(sealed)}")
+        return _switched_off(sealed, f" ({config.ENABLED})")
     setting = context.config.gauntlet_rules_from
     try:
         with rulebook.OpenRules(root, env, until, setting, sealed) as book:
@@ -206,8 +207,7 @@ def _under(
     switches = rulebook.switches(context.config, settings)
     changed = tuple(rulebook.changed(sealed.rules, {**rules, **switches}))
     if not settings.enabled:
-        message = DISABLED + _left_open(sealed)
-        return RunResult("stop_hook_disabled", message, warnings=tuple(warnings), rules=changed)
+        return _switched_off(sealed).replace(warnings=tuple(warnings), rules=changed)
     log_dir = os.path.join(root, gates.log_dir)
     before = record.beside(sealed, log_dir, place.ledger is not None, warnings)
     answer = unlooked(turn, before)
@@ -337,6 +337,11 @@ def _without_rules(result: RunResult, turn: Turn, context: Context, place: _Plac
 
 def _listed(before: Record) -> str:
     return ", ".join(before.open_gates[:8]) or "the last run did not finish"
+
+
+def _switched_off(before: Record, how: str = "") -> RunResult:
+    left = _left_open(before)
+    return RunResult("stop_hook_disabled", f"{DISABLED}{how}{left}", loud=bool(left))
 
 
 def _left_open(before: Record) -> str:

@@ -171,7 +171,7 @@ class _Run:
     def _auto_clean(self, why: str) -> None:
         before = self.before
         moved = record.archive(self.log_dir)
-        if moved or before.status:
+        if moved or before.failed:  # else nothing is dropped that anybody waits for
             self.warnings.append(f"Auto-clean: {why}; the logs of the last runs are in {PREVIOUS}/")
         same = before.tree == self.seen.tree
         # Another name for the same files clears no failure, and what a reviewer has passed holds for the same question.

@@ -43,19 +43,6 @@ class TestACall:
         assert (code, output) == (128, b"")
         assert complaint.startswith(b"fatal:")
 
-    def test_the_index_is_not_written_again(self, project: Project) -> None:
-        """Not even by a diff, which would do so for files that look new and are not; other such settings stay."""
-        project.git()
-        (project.path / "file").write_text("x")
-        project.git("add", "-A")
-        (project.path / "file").touch()
-        before = (project.path / ".git" / "index").stat()
-        env = {**project.env, "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "kept"}
-        git = Git(str(project.path), env, time.monotonic() + 60)
-        assert git("diff", "--name-only") == b""
-        assert (project.path / ".git" / "index").stat() == before
-        assert git("config", "a.b") == b"kept\n"
-
     def test_two_at_once(self, tmp_path: Path) -> None:
         """Each waits for the other, so that one after the other would never end."""
         os.mkfifo(tmp_path / "meet")
