@@ -137,7 +137,7 @@ def test_events_have_the_fields_of_the_builders(
     client.prompt("go on")
     sent = {name: json.loads((tmp_path / name).read_text()) for name in names}
     built = {name: events.build(name) for name in names}
-    assert {name: sorted(set(built[name]) - set(event)) for name, event in sent.items()} == dict.fromkeys(names, [])
+    assert {name: sorted(set(built[name]) - set(event)) for name, event in sent.items()} == {name: [] for name in names}
     more = {name: {key: event[key] for key in event if key not in built[name]} for name, event in sent.items()}
     assert {name: sorted(fields) for name, fields in more.items() if fields} == {"PostToolUse": ["duration_ms"]}
     for name, fields in more.items():

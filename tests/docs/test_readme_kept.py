@@ -83,7 +83,7 @@ def test_no_text_of_ours_tells_an_agent_to_push(pattern: str) -> None:
 
 
 def test_a_tree_without_git_has_what_an_installation_needs() -> None:
-    """What it is built from is in the tree itself, and nothing is asked of git: an archive will do as well as a clone."""
+    """What it is built from is in the tree itself, and nothing is asked of git: an archive will do as well."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert re.search(r'^version = "[\d.]+"$', text, re.MULTILINE)
     assert "dynamic" not in text

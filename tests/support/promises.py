@@ -127,21 +127,21 @@ def read(file: Path) -> list[Entry]:
     found: list[Entry] = []
     lines = file.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):
-        begun = re.match(r"([a-z][a-z0-9-]*): ", line)
-        if not begun:
-            assert found or not line or line.startswith("#"), f"{file.name}:{number} belongs to no entry: {line}"
+        if not line or line.startswith("#") or (line.startswith(" ") and found):
             continue
-        words, tests, nothing = [line[begun.end() :]], [], ""
+        begun = re.match(r"([a-z][a-z0-9-]*): ", line)
+        assert begun, f"{relative(file)}:{number} belongs to no entry; one begins with `an-id: `: {line}"
+        parts: dict[str, list[str]] = {"tests/": [], NOTHING: [], "": [line[begun.end() :]]}
         for more in takewhile(lambda each: each.startswith(" "), lines[number:]):
-            if more.strip().startswith("tests/"):
-                tests.append(more.strip())
-            elif more.strip().startswith(NOTHING):
-                nothing = more.strip()[len(NOTHING) :].strip()
-            else:
-                words.append(more)
-        where = f"{file.relative_to(ROOT)}:{number} ({begun[1]})"
-        found.append(Entry(begun[1], flat(" ".join(words)), where, tuple(tests), nothing))
+            parts[next(kind for kind in parts if more.strip().startswith(kind))].append(more.strip())
+        nothing = " ".join(parts[NOTHING])[len(NOTHING) :].strip()
+        where = f"{relative(file)}:{number} ({begun[1]})"
+        found.append(Entry(begun[1], flat(" ".join(parts[""])), where, tuple(parts["tests/"]), nothing))
     return found
+
+
+def relative(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
 
 
 def unlisted(said: Iterable[str], entries: Sequence[Entry], page: str, lists: str) -> list[str]:
