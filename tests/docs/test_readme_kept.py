@@ -94,6 +94,7 @@ def test_a_tree_without_git_has_what_an_installation_needs() -> None:
     assert [name for name in included if not (ROOT / name).exists()] == []
 
 
+@pytest.mark.state
 def test_who_reads_a_state_while_it_is_set_reads_a_whole_one(taskie: Taskie, plan: Plan) -> None:
     before = plan.state.write(phase="plan-review", next_phase="post-plan-review")
     with plan.state.path.open() as reader:
@@ -102,6 +103,7 @@ def test_who_reads_a_state_while_it_is_set_reads_a_whole_one(taskie: Taskie, pla
     assert plan.state.read()["phase"] == "post-plan-review"
 
 
+@pytest.mark.state
 @pytest.mark.parametrize("scope", ["--local", "--project", "--user"])
 def test_uninstalling_leaves_the_plans(scope: str, taskie: Taskie, plan: Plan, project: Project) -> None:
     plan.state.write()

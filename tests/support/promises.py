@@ -5,7 +5,7 @@ A list is a text file, one entry after another; a sentence may be wrapped anywhe
     an-id: The sentence, word for word as the page has it.
         tests/folder/test_file.py::TestClass::test_that_fails_without_it
 
-An entry that promises nothing has `nothing: why` in place of its tests. Lines that begin with `#` are comments.
+An entry without tests has `promises nothing: why` in their place. Lines that begin with `#` are comments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from support import ROOT
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A sentence ends where the next begins: with a capital, with code, or with something that stands out.
 BETWEEN_SENTENCES = re.compile(r"""(?<=[.?:])\s+(?=[A-Z])|(?<=[.?])\s+(?=[`*"\[(])""")
-NOTHING = "nothing:"
+NOTHING = "promises nothing:"
 
 
 def flat(text: str) -> str:

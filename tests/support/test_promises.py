@@ -51,7 +51,7 @@ wrapped: **Now** it
     {HERE}::test_the_units_of_a_page
 
 history: A heading's own.
-    nothing: it says only how it came to be
+    promises nothing: it says only how it came to be
 """
 
 
@@ -146,10 +146,12 @@ class TestASentence:
     def test_with_no_test(self, listed: Path) -> None:
         listed.write_text("loops: It never loops.\n")
         assert read(listed)[0].problems("a.md", units(PAGE)) == [
-            "page.txt:1 (loops) names no test. Add a line with one, or with `nothing: why`."
+            "page.txt:1 (loops) names no test. Add a line with one, or with `promises nothing: why`."
         ]
 
-    @pytest.mark.parametrize("lines", ["    nothing:\n", f"    nothing: why\n    {HERE}::test_the_units_of_a_page\n"])
+    @pytest.mark.parametrize(
+        "lines", ["    promises nothing:\n", f"    promises nothing: why\n    {HERE}::test_the_units_of_a_page\n"]
+    )
     def test_that_promises_nothing_without_a_reason_or_with_a_test(self, listed: Path, lines: str) -> None:
         listed.write_text(f"loops: It never loops.\n{lines}")
         assert len(read(listed)[0].problems("a.md", units(PAGE))) == 1
