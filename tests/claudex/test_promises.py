@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support import ROOT
+from support.promises import units
 
 from claudex.conftest import APPROVE, ID, Claudex
 from pytest_taskie import FakeCli, assert_blocked
@@ -121,33 +122,23 @@ SAID_ONLY = (
 )
 
 
-def units() -> list[str]:
-    """The page's sentences and the rows of its tables, each on one line."""
-    text = re.sub(r"^```.*?^```$", "\n", PAGE, flags=re.MULTILINE | re.DOTALL)
-    found: list[str] = []
-    for paragraph in re.split(r"\n\s*\n", text):
-        lines = paragraph.strip().splitlines()
-        if lines and lines[0].startswith("|"):
-            found += lines[2:]
-        elif lines and not lines[0].startswith("#"):
-            found += re.split(r"(?<=[.:])\s+(?=[A-Z])|(?<=\.)\s+(?=`)", " ".join(lines))
-    return found
+UNITS = units(PAGE)
 
 
 class TestThePage:
     @pytest.mark.parametrize("promise", PROMISES)
     def test_it_still_says_so(self, promise: str) -> None:
-        assert PROMISES[promise] in units()
+        assert PROMISES[promise] in UNITS
 
     @pytest.mark.parametrize("promise", PROMISES)
     def test_a_test_holds_it(self, promise: str) -> None:
         assert [name for name in globals() if name.startswith("test_p") and f"_{promise}_" in name]
 
     def test_it_promises_nothing_else(self) -> None:
-        assert [unit for unit in units() if unit not in PROMISES.values() and unit not in SAID_ONLY] == []
+        assert [unit for unit in UNITS if unit not in PROMISES.values() and unit not in SAID_ONLY] == []
 
     def test_what_only_introduces_is_there_too(self) -> None:
-        assert [sentence for sentence in SAID_ONLY if sentence not in units()] == []
+        assert [sentence for sentence in SAID_ONLY if sentence not in UNITS] == []
 
 
 def skill(name: str) -> str:
