@@ -177,7 +177,7 @@ def _fields(raw: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(raw.get("settings"), dict):
         fields["settings"] = raw["settings"]
     if isinstance(gates, dict):
-        fields["gates"] = {key: gate for key, gate in gates.items() if isinstance(gate, dict)}
+        fields["gates"] = {key: gate for key, gate in gates.items() if isinstance(gate, dict) and key.count(":") > 1}
     if isinstance(carried, dict):
         fields["carried"] = {key: found for key, items in carried.items() if (found := _objects(items))}
     return fields

@@ -115,6 +115,14 @@ class _Run:
     def _look(self) -> Snapshot:
         return self.repository.seen(self.config.log_dir, rulebook.summary(self.rules), self.before)
 
+    def _look_again(self) -> Snapshot:
+        """After the gates. Where git cannot be asked any more, what they found still counts."""
+        try:
+            return self._look()
+        except Unable as error:
+            self.warnings.append(f"What the gates have left is not known: {error}")
+            return self.seen.replace(tree="", key="")
+
     def go(self) -> RunResult:
         request, config, seen = self.request, self.config, self.seen
         self.base = base = changes.find_base(self.repository, seen, config.base_branch, self.before)
@@ -247,7 +255,10 @@ class _Run:
         except (ValueError, IndexError):
             return False
         path = os.path.normpath(os.path.join(job.directory, program))
-        return os.sep in program and self.repository.attempt(["ls-files", "--error-unmatch", "--", path])[0] == 0
+        try:
+            return os.sep in program and self.repository.attempt(["ls-files", "--error-unmatch", "--", path])[0] == 0
+        except Unable:
+            return False
 
     def _concluded(self, wanted: Sequence[Job], running: RunningGates, complete: bool) -> RunResult:
         request, before = self.request, self.before
@@ -263,7 +274,7 @@ class _Run:
         after = recorded(before, results, verdict, tree=tree, rules=self.told_rules, complete=complete, moot=self.moot)
         ran = any(result.log and not result.reused for result in results)
         # Gates change files too; progress is counted from what they left.
-        seen = self._look() if verdict.still_open else self.seen
+        seen = self._look_again() if verdict.still_open else self.seen
         if not set(verdict.still_open) <= {result.key for result in results}:
             seen = seen.replace(tree="", key="")  # of an open gate that was not asked now, nothing is known here
         repeated = before.insisted + 1 if request.active and tree == before.tree else 0
