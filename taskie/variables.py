@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 
 from taskie.project import places
-from taskie.protocol import parse_json
+from taskie.protocol import parse_json, shown
 from taskie.store import StoreError, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+REFUSED = "TASKIE_PYTHON_REFUSED"  # by hooks/stop-hook.sh, which can tell nobody
 FILES = ("settings.json", "settings.local.json")
 # Ours and the engines'; where the user's own files are; what makes git run programs or look elsewhere.
 GUARDED = ("TASKIE_", "GAUNTLET_", "GIT_", "XDG_", "HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
@@ -60,17 +61,25 @@ def _set_by(path: str, env: Mapping[str, str]) -> list[str]:
     return [name for name in guarded if name in given and (given[name] == env[name] or type(given[name]) is not str)]
 
 
-def users_own(env: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The environment without what is not for a project to say, and a warning for each that is left out.
+def users_own(env: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
+    """The environment without what is not for a project to say, and a warning for each that is not taken.
 
     Our own settings stay: what a project may say by them is for `config` to know. So does TASKIE_HOOK_SKIP, since a
     project's settings can switch all hooks off anyway, and a reviewer's own stop must never be reviewed.
     """
+    warnings = []
+    if refused := env.get(REFUSED):
+        warnings.append(
+            f"TASKIE_PYTHON must be the absolute path of a Python outside the project, not {shown(refused)}; ignored"
+        )
     dropped = [name for name in theirs if not name.startswith("TASKIE_")]
+    if not dropped:
+        return env, warnings
     kept = {name: value for name, value in env.items() if name not in dropped}
     if "HOME" in dropped:
         kept["HOME"] = _home_of_the_system()
-    return kept, [f"{theirs[name]}: {name} is only taken from your own environment; ignored" for name in dropped]
+    warnings += [f"{theirs[name]}: {name} is only taken from your own environment; ignored" for name in dropped]
+    return kept, warnings
 
 
 def config_home(env: Mapping[str, str], theirs: Mapping[str, str] | frozenset[str] = frozenset()) -> str:
