@@ -8,7 +8,7 @@ from typing import Any, Callable
 import pytest
 
 from client.conftest import tells
-from client.test_loop import ASKS, decisions, fixes, reads, reviews
+from client.test_loop import ASKS, decisions, fixes, reviews, works
 from pytest_taskie import Plan
 from pytest_taskie.client import repeat, tool
 from taskie.plans.phases import REVIEWS
@@ -59,7 +59,7 @@ def test_a_session_goes_on_after_it_was(how: str, claude_client: Client, plan: P
         pytest.skip("this client cannot fork a session")
     plan.state.write(next_phase=None)
     client = claude_client(plugin=ROOT)
-    client.agent(reads(plan), "Read.", repeat("Going on."))
+    client.agent(works(plan), "Read.", repeat("Going on."))
     client.agent(*reviews(plan, REVIEW, "FAIL"), when=ASKS["plan-review"])
     first = client.prompt("read the plan")
     plan.state.write()
@@ -82,7 +82,7 @@ def test_a_subagent_does_not_end_the_loop(claude_client: Client, plan: Plan) -> 
     prompt = f"You are the helper. Read {plan.path}/plan.md."
     task = tool("Task", description="read", prompt=prompt, subagent_type="general-purpose", run_in_background=False)
     client.agent(task, "Read.", "No.")
-    client.agent(reads(plan), "Looked.", when="You are the helper.")
+    client.agent(works(plan), "Looked.", when="You are the helper.")
     client.agent(*reviews(plan, REVIEW, "FAIL"), when=ASKS["plan-review"])
     assert decisions(client.prompt("go on")) == ["block", None]
 
@@ -90,7 +90,7 @@ def test_a_subagent_does_not_end_the_loop(claude_client: Client, plan: Plan) -> 
 def test_the_form_that_the_client_understands(claude_client: Client, plan: Plan, version: Any) -> None:
     plan.state.write()
     client = claude_client(plugin=ROOT)
-    client.agent(reads(plan), "Written.", *fixes(plan, REVIEW, 1))
+    client.agent(works(plan), "Written.", *fixes(plan, REVIEW, 1))
     client.agent(*reviews(plan, REVIEW, "PASS", "PASS"), when=ASKS["plan-review"])
     run = client.prompt("go on")
     assert decisions(run) == ["block", None]
