@@ -25,7 +25,8 @@ class Question(Value):
 
     `model` is as its provider calls it. `file` is the review's, from the root, and `schema` what is answered beside
     it. `scoped`: it may do little more than read, write that file, and run these `commands`; some were `lost`, since no
-    rule can allow exactly those. `denied`: rules by which the project denies something. `fail_on`: with findings, the least severity that fails.
+    rule can allow exactly those. `denied`: rules by which the project denies something. `fail_on`: with findings, the
+    least severity that fails.
     """
 
     config: Config
