@@ -125,10 +125,12 @@ def decide(
     import taskie.config as config
     import taskie.engines as engines
     import taskie.project as project
+    import taskie.variables as variables
 
     cwd = _directory(event, needed=event.name == "Stop" and not only)
     places = project.places(cwd, env, event.tool_input.get("file_path") if event.name != "Stop" else None)
-    decision = APPROVE
+    env, warnings = variables.users_own(env, variables.set_by_project(env, cwd))
+    decision = Decision(warnings=tuple(warnings)) if warnings else APPROVE
     applying = []
     for name in [only] if only else engines.ENGINES:
         try:
