@@ -10,7 +10,7 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from taskie.engine import Status
     from taskie.guard import Turn
@@ -35,6 +35,17 @@ def on_event(event: Event, turn: Turn, context: Context) -> Decision:
     from taskie.gauntlet.engine import decision, stop
 
     return decision(stop(turn, context))
+
+
+def brings(root: str, env: Mapping[str, str], whole: bool = False) -> Sequence[tuple[str, bytes]]:
+    from taskie.gauntlet.brought import brought
+
+    files = brought(root)
+    if not whole:
+        return files
+    from taskie.gauntlet.commands import base_brings
+
+    return list(dict.fromkeys((*files, *base_brings(root, env))))
 
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:
