@@ -61,10 +61,25 @@ class _Arrivals:
         if self._git.attempt([*CAREFUL, "cat-file", "-e", blob])[0]:
             return False  # git has never seen it
         made = self._made_here()
-        asked = ("log", "--format=%H", "--full-history", "-c", f"--find-object={blob}", "--ignore-missing")
+        asked = (
+            "log",
+            "--raw",
+            "--no-abbrev",
+            "--format=%H",
+            "--full-history",
+            "-c",
+            f"--find-object={blob}",
+            "--ignore-missing",
+        )
         where = ("--exclude=refs/stash", "--all", *LOOSE, "--stdin", "--", name)
         having = self._git(*CAREFUL, *asked, *where, given="".join(f"{each}\n" for each in made).encode(), literal=True)
-        return any(not self._is_own(commit) for commit in having.decode().split())
+        commit = ""
+        for line in os.fsdecode(having).splitlines():
+            if not line.startswith(":"):
+                commit = line or commit
+            elif _result(line) == blob and not self._is_own(commit):
+                return True
+        return False
 
     def _is_own(self, commit: str) -> bool:
         return any(kind.startswith(MADE_HERE) for kind in self._made_here().get(commit, ()))
@@ -78,3 +93,9 @@ class _Arrivals:
                 commit, _, kind = line.partition(" ")
                 self._reflog.setdefault(commit, []).append(kind)
         return self._reflog
+
+
+def _result(line: str) -> str:
+    """What a commit makes of a file, in a line of `--raw`; a merge has a colon, a mode and an object for each parent."""
+    parents = len(line) - len(line.lstrip(":"))
+    return line.split(maxsplit=2 * parents + 3)[2 * parents + 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from taskie import engines, project, trust, word
 from taskie.errors import USAGE_ERROR, CommandError
@@ -145,7 +145,7 @@ def visible(line: str) -> str:
 
 def _list(as_json: bool) -> int:
     """Every root in which something is trusted."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     directory = trust.folder(os.environ)
     try:
         names = sorted(name for name in os.listdir(directory) if name.endswith(".json") and not name.startswith("."))

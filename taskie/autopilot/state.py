@@ -144,8 +144,8 @@ def edit(root: str, change: Callable[[State], T], after: Callable[[State], None]
         result = change(state)
         before = brought(root)
         write(root, state)
-        if (after := brought(root)) != before:
-            trust.keep(root, os.environ, "autopilot", before, after)
+        if (now := brought(root)) != before:
+            trust.keep(root, os.environ, "autopilot", before, now)
         if after is not None:
             after(state)
         return result
