@@ -96,6 +96,6 @@ class _Arrivals:
 
 
 def _result(line: str) -> str:
-    """What a commit makes of a file, in a line of `--raw`; a merge has a colon, a mode and an object for each parent."""
+    """What a commit makes of a file, in a line of `--raw`; a merge has a colon, mode and object for each parent."""
     parents = len(line) - len(line.lstrip(":"))
     return line.split(maxsplit=2 * parents + 3)[2 * parents + 1]

@@ -1,4 +1,4 @@
-"""Which files of a project its commands name. Knows words and files, not what a shell makes of them."""
+"""Which programs of a project its commands name. Knows words and files, not what a shell makes of them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ if TYPE_CHECKING:
 
 LARGEST = 4 << 20  # bytes of a program that is read
 MOST = 20_000  # looks at the disk
+# What an interpreter takes without another sign that it is a program.
+SCRIPTS = (
+    *(".bash", ".cjs", ".fish", ".js", ".jsx", ".lua", ".mjs", ".mk", ".php", ".pl", ".ps1", ".py", ".rb", ".sh"),
+    *(".tcl", ".ts", ".zsh", "Makefile", "Rakefile", "justfile"),
+)
 _APART = re.compile(rb"[\s\"'`;&|()<>=,\[\]{}$:#]+")
 _QUOTED = re.compile(rb"[\"']([^\"'\n]+)[\"']")
 
 
 def programs(root: str, texts: Iterable[bytes], inner: str = "") -> list[tuple[str, bytes]]:
-    """The files below a root that these commands name in plain words, seen from it or from a directory they name."""
+    """The programs below a root that these commands name in plain words, seen from it or from a directory they name."""
     words = {word for text in texts for word in (*_APART.split(text), *_QUOTED.findall(text)) if word}
     names = sorted(os.fsdecode(word) for word in words if b"\0" not in word and len(word) < 1024)
     bases = {"", inner, *(base for name in names for base in _directories(root, name))}
@@ -29,8 +34,8 @@ def programs(root: str, texts: Iterable[bytes], inner: str = "") -> list[tuple[s
     for base in bases:
         for name in names:
             path = os.path.normpath(os.path.join(root, base, name))
-            if path.startswith(f"{root}/") and path not in found and _is_file(path):
-                found[path] = _read_program(path)
+            if path.startswith(f"{root}/") and path not in found and (data := _program(path)) is not None:
+                found[path] = data
     return [(os.path.relpath(path, root), found[path]) for path in sorted(found)]
 
 
@@ -47,17 +52,21 @@ def _directories(root: str, name: str) -> list[str]:
         return []
 
 
-def _is_file(path: str) -> bool:
+def _program(path: str) -> bytes | None:
+    """A script's or a program's content, None if it is neither: what a command only reads or writes changes all day.
+
+    Of one that is large, what git changes whenever it writes it.
+    """
     try:
-        return stat.S_ISREG(os.stat(path).st_mode)
+        about = os.stat(path)
+        if not stat.S_ISREG(about.st_mode):
+            return None
+        found = read_beginning(os.path.realpath(path), LARGEST)
     except OSError:
-        return False
-
-
-def _read_program(path: str) -> bytes:
-    """A file's content; of one that is large what git changes whenever it writes it."""
-    found = read_beginning(os.path.realpath(path), LARGEST)
-    if found is None or not found[1]:
-        return found[0] if found else b""
-    about = os.stat(path)
-    return f"{about.st_size} {about.st_mtime_ns} {about.st_ino}".encode()
+        return None
+    except StoreError:
+        return b"cannot be read"
+    data, more = found or (b"", False)
+    if not (about.st_mode & 0o111 or data.startswith(b"#!") or path.endswith(SCRIPTS)):
+        return None
+    return f"{about.st_size} {about.st_mtime_ns} {about.st_ino}".encode() if more else data

@@ -76,10 +76,10 @@ class Record:
     def _take(self, content: Mapping[str, Any] | None) -> None:
         if content is None:
             return
-        engines, word = content.get("engines"), content.get("word")
-        if content.get("root") != os.fsencode(self.root).decode("utf-8", "replace") or not isinstance(engines, dict):
+        engines, word = content["engines"], content.get("word")
+        if content.get("root") != os.fsencode(self.root).decode("utf-8", "replace"):
             raise TrustError("the record of what is trusted here is spoiled")
-        self.engines = {str(name): [str(each) for each in known] for name, known in engines.items() if known}
+        self.engines = {name: [str(each) for each in known] for name, known in engines.items() if known}
         if isinstance(word, dict) and all(isinstance(word.get(key), str) for key in ("salt", "digest", "of")):
             self.word = word
 
@@ -136,9 +136,10 @@ def read(path: str) -> dict[str, Any] | None:
         raise TrustError(f"{name} is spoiled") from None
     finally:
         os.close(fd)
-    if not isinstance(content, dict):
+    engines = content.get("engines") if isinstance(content, dict) else None
+    if not isinstance(engines, dict) or not all(isinstance(known, list) for known in engines.values()):
         raise TrustError(f"{name} is spoiled")
-    return content
+    return dict(content)
 
 
 def add(root: str, env: Mapping[str, str], brought: Mapping[str, Brought], word: dict[str, str] | None = None) -> None:

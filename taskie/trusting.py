@@ -158,8 +158,7 @@ def _list(as_json: bool) -> int:
         except StoreError as error:
             rows.append({"record": path, "problem": str(error)})
             continue
-        kept = content.get("engines")
-        trusted = {each: len(marks) for each, marks in kept.items() if marks} if isinstance(kept, dict) else {}
+        trusted = {each: len(marks) for each, marks in content.get("engines", {}).items() if marks}
         root = str(content.get("root"))
         if trusted:
             rows.append({"record": path, "root": root, "exists": os.path.isdir(root), "engines": trusted})
