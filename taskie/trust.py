@@ -58,7 +58,7 @@ def place(root: str, env: Mapping[str, str]) -> str:
     return os.path.join(directory, f"{digest(os.fsencode(home))}.json")
 
 
-class Record:
+class Trusted:
     """What is trusted in one root. `problem`: why that is nothing although there is a file."""
 
     def __init__(self, root: str, env: Mapping[str, str]) -> None:
@@ -67,7 +67,7 @@ class Record:
         self.word: dict[str, Any] | None = None
         self.engines: dict[str, list[str]] = {}
         self._env = env
-        self._main: Record | None = None
+        self._main: Trusted | None = None
         try:
             self._take(read(place(root, env)))
         except StoreError as error:
@@ -97,10 +97,10 @@ class Record:
         main = self._linked() if engine not in self.engines else None
         return engine in self.engines or (main is not None and engine in main.engines)
 
-    def _linked(self) -> Record | None:
+    def _linked(self) -> Trusted | None:
         if self._main is None:
             main = main_root(self.root)
-            self._main = Record(main, self._env) if main else None
+            self._main = Trusted(main, self._env) if main else None
         return self._main
 
 
@@ -156,7 +156,7 @@ def add(root: str, env: Mapping[str, str], brought: Mapping[str, Brought], word:
     with Lock(directory) as lock:
         if not lock.take(PATIENCE):
             raise TrustError(f"{directory} is in use by another process")
-        before = Record(root, env)
+        before = Trusted(root, env)
         engines = dict(before.engines)
         for name, files in brought.items():
             now = [mark(*each) for each in files]
@@ -181,7 +181,7 @@ def forget(root: str, env: Mapping[str, str]) -> bool:
 
 def keep(root: str, env: Mapping[str, str], engine: str, before: Brought, after: Brought) -> bool:
     """A command of ours has written something: trust it, unless there was something that nobody has trusted."""
-    record = Record(root, env)
+    record = Trusted(root, env)
     if record.unknown(engine, before):
         return False
     if record.unknown(engine, after):
@@ -195,7 +195,7 @@ def keep(root: str, env: Mapping[str, str], engine: str, before: Brought, after:
 class Waiting:
     """What an engine brings and nobody has trusted; `problem` says why, if there is more to say."""
 
-    def __init__(self, engine: str, record: Record, new: Brought, problem: str | None = None) -> None:
+    def __init__(self, engine: str, record: Trusted, new: Brought, problem: str | None = None) -> None:
         self.engine = engine
         self.record = record
         self.new = new
@@ -210,10 +210,10 @@ def waiting(name: str, engine: Engine, root: str, env: Mapping[str, str]) -> Wai
     try:
         brought = engine.brings(root, env)
     except StoreError as error:
-        return Waiting(name, Record(root, env), (), str(error))
+        return Waiting(name, Trusted(root, env), (), str(error))
     if not brought:
         return None
-    record = Record(root, env)
+    record = Trusted(root, env)
     new = record.unknown(name, brought)
     if new and record.knows(name):
         from taskie.arrival import came_by_git

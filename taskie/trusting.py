@@ -12,7 +12,7 @@ from taskie.errors import USAGE_ERROR, CommandError
 from taskie.gauntlet.skipping import AGENTS
 from taskie.protocol import shown
 from taskie.store import StoreError
-from taskie.trust import Record
+from taskie.trust import Trusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,7 +75,7 @@ def _found(path: str | None) -> dict[str, dict[str, Brought]]:
 
 
 def _unknown(root: str, brought: dict[str, Brought]) -> dict[str, Brought]:
-    record = Record(root, os.environ)
+    record = Trusted(root, os.environ)
     return {name: new for name in brought if (new := record.unknown(name, brought[name]))}
 
 
@@ -83,7 +83,7 @@ def _consent(new: dict[str, dict[str, Brought]], given: str | None) -> None:
     """CommandError, unless a person says yes: in a terminal, or by the word that the hook told them."""
     if given is not None:
         for root in new:
-            kept = Record(root, os.environ).word
+            kept = Trusted(root, os.environ).word
             if not word.fits(kept, given):
                 raise CommandError("this is not the word: it is in the message that the person got at the last stop")
             # The hook does not look at the base commit before it has to, so there may be more by now, and not less.
@@ -122,7 +122,7 @@ def _summary(new: dict[str, dict[str, Brought]]) -> Iterator[str]:
 
 def _show(found: dict[str, dict[str, Brought]]) -> int:
     for root, brought in found.items():
-        record = Record(root, os.environ)
+        record = Trusted(root, os.environ)
         if record.problem:
             print(f"{visible(record.problem)}. So nothing is trusted here.")
         for name, files in brought.items():

@@ -27,7 +27,7 @@ from taskie.gauntlet.verdict import (
 from taskie.project import common_git_directory, typeable
 from taskie.protocol import Decision, speakable
 from taskie.store import StoreError
-from taskie.trust import Record as Trusted
+from taskie.trust import Trusted
 from taskie.values import Value
 
 TYPE_CHECKING = False
