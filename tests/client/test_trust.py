@@ -51,7 +51,7 @@ def clone(project: Project, tmp_path: Path) -> Project:
 
 def test_a_clones_gates_wait_for_the_users_word(claude_client: Client, clone: Project) -> None:
     client = claude_client(plugin=ROOT)
-    client.agent(tool("Bash", command=f"{TASKIE} trust < /dev/null"), "It needs a person.")
+    client.agent(tool("Bash", command=f"{TASKIE} trust < /dev/null"), "It needs a person.", when="hello")
     first = client.prompt("hello")
     assert [stop.decision for stop in first.stops] == [None]
     assert tells(first, "brings commands that you have not trusted")
