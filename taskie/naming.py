@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 
 from taskie.store import StoreError, read_beginning
@@ -19,35 +18,53 @@ SCRIPTS = (
     *(".bash", ".cjs", ".fish", ".js", ".jsx", ".lua", ".mjs", ".mk", ".php", ".pl", ".ps1", ".py", ".rb", ".sh"),
     *(".tcl", ".ts", ".zsh", "Makefile", "Rakefile", "justfile"),
 )
-_APART = re.compile(rb"[\s\"'`;&|()<>=,\[\]{}$:#]+")
-_QUOTED = re.compile(rb"[\"']([^\"'\n]+)[\"']")
+_BETWEEN = b"\"'`;&|()<>=,[]{}$:#"
+_APART = bytes.maketrans(_BETWEEN, b" " * len(_BETWEEN))
 
 
 def programs(root: str, texts: Iterable[bytes], inner: str = "") -> list[tuple[str, bytes]]:
     """The programs below a root that these commands name in plain words, seen from it or from a directory they name."""
-    words = {word for text in texts for word in (*_APART.split(text), *_QUOTED.findall(text)) if word}
-    names = sorted(os.fsdecode(word) for word in words if b"\0" not in word and len(word) < 1024)
-    bases = {"", inner, *(base for name in names for base in _directories(root, name))}
+    names = _names(texts)
+    files: list[str] = []
+    bases = {inner} if inner else set()
+    for name in names:
+        mode = _mode(os.path.join(root, name))
+        if stat.S_ISREG(mode):
+            files.append(name)
+        elif stat.S_ISDIR(mode) and name != ".":
+            bases.add(name)
+        elif name.endswith("/*"):
+            bases.update(_within(root, name[:-2]))
     if len(bases) * len(names) > MOST:
         raise StoreError("its commands name too many files to look at")
-    found: dict[str, bytes] = {}
     for base in bases:
-        for name in names:
-            path = os.path.normpath(os.path.join(root, base, name))
-            if path.startswith(f"{root}/") and path not in found and (data := _program(path)) is not None:
-                found[path] = data
-    return [(os.path.relpath(path, root), found[path]) for path in sorted(found)]
+        paths = (os.path.join(base, name) for name in names)
+        files += [path for path in paths if stat.S_ISREG(_mode(os.path.join(root, path)))]
+    below = sorted(
+        {path for name in files if (path := os.path.normpath(os.path.join(root, name))).startswith(f"{root}/")}
+    )
+    return [(os.path.relpath(path, root), data) for path in below if (data := _program(path)) is not None]
 
 
-def _directories(root: str, name: str) -> list[str]:
-    """The directories that a word stands for, which is one, or with `/*` at its end all that are in it."""
-    if os.path.isabs(name) or name in (".", ".."):
-        return []
+def _names(texts: Iterable[bytes]) -> list[str]:
+    words: set[bytes] = set()
+    for text in texts:
+        words.update(text.translate(_APART).split())
+        words.update(text.replace(b"'", b'"').split(b'"')[1::2])  # a name with a blank in it
+    return [os.fsdecode(word) for word in words if b"\0" not in word and word[:1] != b"-" and 0 < len(word) < 1024]
+
+
+def _mode(path: str) -> int:
+    """Of what kind a file is; 0 if there is none."""
     try:
-        if not name.endswith("/*"):
-            return [name] if stat.S_ISDIR(os.stat(os.path.join(root, name)).st_mode) else []
-        parent = os.path.join(root, name[:-2])
-        return [f"{name[:-1]}{each}" for each in os.listdir(parent) if os.path.isdir(os.path.join(parent, each))]
+        return os.stat(path).st_mode
+    except OSError:
+        return 0
+
+
+def _within(root: str, name: str) -> list[str]:
+    try:
+        return [os.path.join(name, each) for each in os.listdir(os.path.join(root, name))]
     except OSError:
         return []
 
@@ -59,9 +76,7 @@ def _program(path: str) -> bytes | None:
     """
     try:
         about = os.stat(path)
-        if not stat.S_ISREG(about.st_mode):
-            return None
-        found = read_beginning(os.path.realpath(path), LARGEST)
+        found = read_beginning(os.path.realpath(path) if os.path.islink(path) else path, LARGEST)
     except OSError:
         return None
     except StoreError:

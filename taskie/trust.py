@@ -47,10 +47,9 @@ def folder(env: Mapping[str, str]) -> str:
     return os.path.join(base, FOLDER)
 
 
-def place(root: str, env: Mapping[str, str]) -> str:
-    """The record of a root."""
+def place(home: str, env: Mapping[str, str]) -> str:
+    """The record of a root, which is a real path."""
     directory = folder(env)
-    home = os.path.realpath(root)
     if not os.path.isabs(directory):
         raise TrustError("there is no home directory to keep trust in")
     if os.path.realpath(directory).startswith(f"{home.rstrip('/')}/"):
@@ -69,7 +68,7 @@ class Trusted:
         self._env = env
         self._main: Trusted | None = None
         try:
-            self._take(read(place(root, env)))
+            self._take(read(place(self.root, env)))
         except StoreError as error:
             self.problem = str(error)
 
@@ -144,7 +143,7 @@ def read(path: str) -> dict[str, Any] | None:
 
 def add(root: str, env: Mapping[str, str], brought: Mapping[str, Brought], word: dict[str, str] | None = None) -> None:
     """Trust this, by engine, besides what was trusted; or keep the digest of a word that the person is told."""
-    path = place(root, env)
+    path = place(os.path.realpath(root), env)
     directory = os.path.dirname(path)
     try:
         os.makedirs(os.path.dirname(directory), exist_ok=True)
@@ -169,7 +168,7 @@ def add(root: str, env: Mapping[str, str], brought: Mapping[str, Brought], word:
 
 def forget(root: str, env: Mapping[str, str]) -> bool:
     """Whether anything was trusted here. It is not any more."""
-    path = place(root, env)
+    path = place(os.path.realpath(root), env)
     there = os.path.lexists(path)
     try:
         if there:
