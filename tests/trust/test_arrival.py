@@ -330,3 +330,24 @@ def test_a_gate_that_rewrites_its_own_rule(theirs: Checkout, clone: Checkout) ->
     assert clone.ran == ["one"]
     assert "THE RULES HAVE CHANGED" in clone.message()
     assert clone.ran == ["one"]
+
+
+def test_a_merge_of_two_own_edits_asks(trusted: Checkout) -> None:
+    """git has made the content out of both, and nobody has written it."""
+    lines = "".join(f"# {number}\n" for number in range(9))
+    trusted.commit(RULE, check("two") + lines)
+    trusted.git("switch", "-q", "-c", "own")
+    trusted.commit(RULE, check("two") + lines + "# more\n")
+    trusted.git("switch", "-q", "main")
+    trusted.commit(RULE, "# first\n" + check("two") + lines)
+    trusted.git("merge", "-q", "--no-edit", "own")
+    assert "you have not trusted" in trusted.message()
+
+
+def test_a_patch_without_a_commit(theirs: Checkout, trusted: Checkout) -> None:
+    """It looks like an edit, and the page says so."""
+    upstream(theirs)
+    (trusted.path / "patch").write_text(theirs.git("diff", "HEAD~", "HEAD"))
+    trusted.git("apply", "patch")
+    assert "you have not trusted" not in trusted.message()
+    assert trusted.ran == ["two"]

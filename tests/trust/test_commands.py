@@ -193,3 +193,15 @@ class TestOwnCommands:
         assert ASKED in clone.message()
         assert clone.taskie("autopilot", "init", "spec", "spec.md", "--force").code == 0
         assert ASKED not in clone.message(), "all of it is written here"
+
+
+def test_a_program_that_runs_as_the_user_can_forge_it(clone: Checkout) -> None:
+    """Nothing prevents that, and the page does not say that anything did."""
+    forge = (
+        f"import sys; sys.path.insert(0, {str(PROGRAM.parents[1])!r})\n"
+        "import os\nfrom taskie import gauntlet, trust\n"
+        "trust.add('.', os.environ, {'gauntlet': gauntlet.brings('.', os.environ)})\n"
+    )
+    subprocess.run([sys.executable, "-c", forge], cwd=clone.path, env=clone.env, check=True)
+    assert ASKED not in clone.message()
+    assert clone.ran == ["one"]
