@@ -32,6 +32,10 @@ if TYPE_CHECKING:
         def on_event(self, event: Event, turn: Turn, context: Context) -> Decision:
             """What it makes of one event in a project in which it was detected."""
 
+        def brings(self, root: str, env: Mapping[str, str], whole: bool = False) -> Sequence[tuple[str, bytes]]:
+            """What it would run, or have the agent run, of what lies in the root: paths below it, with contents. The
+            hook asks it for nothing before the user has trusted this. `whole`: for a person, who has time."""
+
         def status(self, cwd: str, env: Mapping[str, str]) -> Status:
             """Where it stands here. CommandError if that cannot be determined."""
 

@@ -125,6 +125,7 @@ def decide(
     import taskie.config as config
     import taskie.engines as engines
     import taskie.project as project
+    import taskie.trust as trust
     import taskie.variables as variables
 
     cwd = _directory(event, needed=event.name == "Stop" and not only)
@@ -132,6 +133,9 @@ def decide(
     env, warnings = variables.users_own(env, variables.set_by_project(env, cwd))
     decision = Decision(warnings=tuple(warnings)) if warnings else APPROVE
     applying = []
+    waits = []
+    # Who names an engine has said what to run; a guard that only denies runs nothing.
+    asks = not only and event.name != "PreToolUse" and not trust.given(env, cwd)
     for name in [only] if only else engines.ENGINES:
         try:
             engine = engines.load(name)
@@ -142,14 +146,20 @@ def decide(
             if root is None and only and roots:
                 root = roots[0]  # whoever asks for one engine wants its answer
             if root is not None:
-                applying.append((name, engine, root))
+                waiting = trust.waiting(name, engine, root, env) if asks else None
+                if waiting is None:
+                    applying.append((name, engine, root))
+                else:
+                    waits.append(waiting)
         except Exception as error:
             decision = _failed(decision, error, env, name)
+    if waits and event.name == "Stop":
+        decision = merge(decision, Decision(message=trust.line(waits, env)))
     for at, (name, engine, root) in enumerate(applying):
         try:
             settings = config.load(root, env)
             turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress, at > 0)
-            context = project.Context(root, cwd, settings, env, deadline, client, len(applying) == 1)
+            context = project.Context(root, cwd, settings, env, deadline, client, len(applying) == 1, asks)
             if settings.warnings:  # at once, so that they are not lost with an engine that fails
                 decision = merge(decision, Decision(warnings=settings.warnings))
             own = engine.on_event(event.replace(cwd=cwd), turn, context)

@@ -22,6 +22,7 @@ class Context(Value):
 
     `client`: it is called as in `hooks.json`. A script gets the words that the design fixes, a person in a client what
     helps there. `alone`: no other engine has something to do here, so all of the time is this one's.
+    `asks`: only what the user has trusted may be run; whoever names an engine has said so by that.
     """
 
     root: str
@@ -31,6 +32,7 @@ class Context(Value):
     deadline: float
     client: bool = False
     alone: bool = False
+    asks: bool = False
 
 
 def here() -> str:

@@ -11,7 +11,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from taskie.engine import Status
     from taskie.guard import Turn
@@ -46,6 +46,17 @@ def on_event(event: Event, turn: Turn, context: Context) -> Decision:
 def until(context: Context) -> float:
     """The time that the gates have: all that there is, or their share of it where other engines need theirs."""
     return context.deadline if context.alone else min(context.deadline, time.monotonic() + SHARE)
+
+
+def brings(root: str, env: Mapping[str, str], whole: bool = False) -> Sequence[tuple[str, bytes]]:
+    from taskie.gauntlet.brought import brought
+
+    files = brought(root)
+    if not whole:
+        return files
+    from taskie.gauntlet.commands import base_brings
+
+    return list(dict.fromkeys((*files, *base_brings(root, env))))
 
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:

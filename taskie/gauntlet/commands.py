@@ -11,12 +11,12 @@ from taskie import config as settings
 from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
-from taskie.gauntlet import KINDS, MARKER, PREVIOUS, answers, changes, lock, record, rulebook
+from taskie.gauntlet import KINDS, MARKER, PREVIOUS, answers, brought, changes, lock, record, rulebook
 from taskie.gauntlet.config import Gates, hook_settings, load
 from taskie.gauntlet.entries import Job, jobs
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.run import RunRequest, execute_run
-from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult
+from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult, Unable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,6 +119,16 @@ def ledger_of(root: str) -> Ledger | None:
     """None outside a repository."""
     common = project.common_git_directory(root)
     return Ledger(common, root, os.environ) if common else None
+
+
+def base_brings(root: str, env: Mapping[str, str]) -> list[tuple[str, bytes]]:
+    """What the rules of the base commit would run, where those are the ones that hold."""
+    setting = settings.load(root, env).gauntlet_rules_from
+    try:
+        with rulebook.OpenRules(root, env, time.monotonic() + 30, setting, record.sealed(ledger_of(root), [])) as book:
+            return brought.brought(root, book.root) if book.commit else []
+    except Unable:
+        return []
 
 
 def clean() -> int:

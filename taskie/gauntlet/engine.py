@@ -9,7 +9,7 @@ import json
 import math
 import os
 
-from taskie.gauntlet import MARKER, config, record, rulebook, skips
+from taskie.gauntlet import MARKER, brought, config, record, rulebook, skips
 from taskie.gauntlet import until as time_until
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.lock import LOCKED, is_held
@@ -27,6 +27,7 @@ from taskie.gauntlet.verdict import (
 from taskie.project import common_git_directory, typeable
 from taskie.protocol import Decision, speakable
 from taskie.store import StoreError
+from taskie.trust import Trusted
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -199,6 +200,8 @@ def _under(
 ) -> RunResult:
     """The answer under these rules. Invalid or Unable if they cannot be used."""
     root, env = context.root, context.env
+    if book.commit and context.asks and Trusted(root, env).unknown("gauntlet", brought.brought(root, book.root)):
+        raise Unable(typeable("you have not trusted the rules of the base commit: `taskie trust --show` shows them"))
     rules = {**rulebook.digests(book.root), **place.overlooked}
     known = rulebook.remembered(sealed.settings, rules)
     gates = config.Gates(**known) if known else config.load_settings(book.root).checked()

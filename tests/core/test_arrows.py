@@ -14,7 +14,7 @@ from taskie import engines
 ROOT = Path(__file__).parents[2]
 ENGINES = set(engines.ENGINES.values())
 PEOPLE = {"taskie.cli", "taskie.__main__", "taskie.setup", "taskie.demo", "taskie.overview"}
-PEOPLE |= {"taskie.report", "taskie.statusline", "taskie.watch"}
+PEOPLE |= {"taskie.report", "taskie.statusline", "taskie.watch", "taskie.trusting"}
 HOOK = {"taskie.hook", "taskie.own_hook"}
 COMMAND = re.compile(r"(taskie(?:\.\w+)+):\w+")  # a function that the command line calls by its name
 

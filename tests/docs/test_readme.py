@@ -49,7 +49,7 @@ class TestWhatItCosts:
 class TestWhatItDoesToAProject:
     def test_is_said_at_use_it(self) -> None:
         named = re.findall(r"^- \*\*(\w+)", section("Use it"), re.MULTILINE)
-        assert named == ["Commits", "Pushes", "Permissions", "Without"]
+        assert named == ["Commits", "Pushes", "Permissions", "Without", "Clones"]
 
     def test_it_commits(self) -> None:
         answers = [review.post for review in REVIEWS.values()]
