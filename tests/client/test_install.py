@@ -60,7 +60,7 @@ def taskie(request: pytest.FixtureRequest, project: Project, tmp_path: Path) -> 
 
 def works(client: Any) -> list[object]:
     """What makes the plan this session's; Codex's transcripts are not read."""
-    work = tool("Bash", command="touch .taskie/plans/test-plan/plan.md", description="work")
+    work = tool("Bash", command="touch -c .taskie/plans/test-plan/plan.md", description="work")
     return [work] if isinstance(client, ClaudeClient) else []
 
 

@@ -85,16 +85,23 @@ def test_permissions_are_yours(
     assert (warned in str(result.json)) == (whose == "clone")
 
 
-def test_git_runs_nothing_for_it(evil: Path, plan: Plan, project: Project, run_hook: RunHook) -> None:
+@pytest.mark.parametrize("whose", ["clone", "user"])
+def test_git_runs_nothing_for_it(whose: str, evil: Path, project: Project, run_hook: RunHook) -> None:
     """A repository's own configuration is not cloned, but these variables are as good as one."""
     (project.path / ".gauntlet").mkdir()
-    check = "entry_points: [{path: ., checks: [{ok: {command: 'true'}}]}]\nbase_branch: HEAD~0\n"
-    (project.path / ".gauntlet" / "config.yml").write_text(check)
-    asked = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": str(evil)}
-    env = clone_sets(project, **asked)
+    (project.path / ".gauntlet" / "config.yml").write_text(
+        "base_branch: HEAD\nentry_points: [{path: ., checks: [ok]}]\nchecks: {ok: {command: 'true'}}\n"
+    )
+    project.git("add", "-A")
+    project.git("commit", "-qm", "The first commit")
+    (project.path / "x.py").write_text("x = 1\n")
+    env = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": str(evil)}
+    if whose == "clone":
+        clone_sets(project, **env)
     result = run_hook(command=OPEN, env={**env, "TASKIE_PYTHON": sys.executable})
-    assert "GIT_CONFIG_COUNT is only taken from your own environment; ignored" in str(result.json)
-    assert not (project.path / "taken").exists()
+    assert (project.path / "taken").exists() == (whose == "user"), result
+    warned = "GIT_CONFIG_COUNT is only taken from your own environment; ignored"
+    assert (warned in str(result.json)) == (whose == "clone")
 
 
 @pytest.mark.parametrize("whose", ["clone", "user"])
