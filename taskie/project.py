@@ -95,18 +95,25 @@ def working_tree(path: str) -> str | None:
     return at
 
 
-def common_git_directory(path: str) -> str | None:
-    """The git directory that all worktrees of a directory's repository share, found without git's help."""
-    tree = working_tree(path)
-    if tree is None:
-        return None
+def git_directory(tree: str) -> str | None:
+    """The git directory of a working tree's root, found without git's help."""
     found = os.path.join(tree, ".git")
     try:
         if os.path.isfile(found):  # a worktree or a submodule says where its own is
             found = os.path.join(tree, _line(found).removeprefix("gitdir: "))
-        if os.path.isfile(os.path.join(found, "commondir")):
-            found = os.path.join(found, _line(os.path.join(found, "commondir")))
         return os.path.realpath(found) if os.path.isdir(found) else None
+    except (OSError, ValueError):
+        return None
+
+
+def common_git_directory(path: str) -> str | None:
+    """The git directory that all worktrees of a directory's repository share."""
+    tree = working_tree(path)
+    found = git_directory(tree) if tree is not None else None
+    try:
+        if found is not None and os.path.isfile(os.path.join(found, "commondir")):
+            found = os.path.join(found, _line(os.path.join(found, "commondir")))
+        return os.path.realpath(found) if found is not None and os.path.isdir(found) else None
     except (OSError, ValueError):
         return None
 

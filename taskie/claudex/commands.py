@@ -251,6 +251,9 @@ def rollback() -> int:
     if not os.path.isdir(directory):
         print("There is nothing to roll back here.")
         return 0
+    if os.path.realpath(directory) != directory:
+        where = shown(os.path.realpath(directory))
+        raise CommandError(f"a link leads from {MARKER} to {where}: nothing is removed there. Remove the link instead.")
     try:
         with _locked(directory):
             cut_short = _untold(root)

@@ -6,6 +6,7 @@ Light, because the hook asks every engine whether it applies: the work is in `en
 from __future__ import annotations
 
 import os
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ EVENTS = {"Stop": ""}
 TRACES: tuple[str, ...] = (".git/taskie/gauntlet", "gauntlet_logs/.execution_state")
 SUMMARY = "quality gates that run when the agent stops"
 PREVIOUS = "previous"  # where the logs of earlier runs are, in the log directory
+SHARE = 290.0  # seconds of the hook's time, where other engines need theirs
 # Each kind of gate is a module of its own, whose contract is `kinds.GateKind`, and has a folder of the same name.
 KINDS = {"check": "checks", "review": "reviews"}
 
@@ -32,9 +34,18 @@ def detect(roots: list[str]) -> str | None:
 
 
 def on_event(event: Event, turn: Turn, context: Context) -> Decision:
-    from taskie.gauntlet.engine import decision, stop
+    from taskie.gauntlet.changes import Looking
 
-    return decision(stop(turn, context))
+    # git looks at the tree while the rest of the engine is imported: the one takes about as long as the other.
+    with Looking(context.root, context.env, until(context)) as repository:
+        from taskie.gauntlet.engine import decision, stop
+
+        return decision(stop(turn, context, repository))
+
+
+def until(context: Context) -> float:
+    """The time that the gates have: all that there is, or their share of it where other engines need theirs."""
+    return context.deadline if context.alone else min(context.deadline, time.monotonic() + SHARE)
 
 
 def brings(root: str, env: Mapping[str, str], whole: bool = False) -> Sequence[tuple[str, bytes]]:

@@ -91,7 +91,8 @@ def test_the_limit_ends_it(claude_client: Client, gated: Project) -> None:
     client.agent(*turns)
     run = client.prompt("greet")
     assert decisions(run) == ["block", "block", "block", None]
-    assert any("Status: Retry limit exceeded" in message for message in run.system_messages)
+    (said,) = [message for message in run.system_messages if "Status: Retry limit exceeded" in message]
+    assert "1 of 1 gate failed: check polite" in said
 
 
 def test_without_gates_the_shell_answers(claude_client: Client, project: Project) -> None:

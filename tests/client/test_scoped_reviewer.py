@@ -153,3 +153,22 @@ def test_findings_are_taken_by_the_clients_schema(claude_client: Client, reviewe
     minor = {"severity": "minor", "file": None, "line": None, "what": "a name", "evidence": "read"}
     client.agent(write_review(reviewed), structured(verdict="FAIL", findings=[minor]), when=ASKS)
     assert tells(client.prompt("go on"), "Code review passed")
+
+
+@pytest.mark.parametrize("setting", ["off", "keep"])
+def test_guards_of_ones_own_fire_inside_it_only_if_they_are_kept(
+    setting: str, claude_client: Client, reviewed: Plan, project: Project, tmp_path: Path
+) -> None:
+    """A guard that notes each call; in the agent it always fires. Taskie's own Stop hook never does in the reviewer."""
+    noted = tmp_path / "noted"
+    guard = f'echo "${{TASKIE_HOOK_SKIP:-agent}}" >> {shlex.quote(str(noted))}'
+    client = claude_client(plugin=ROOT, hooks={"PreToolUse": guard}, env={"TASKIE_REVIEW_HOOKS": setting})
+    client.agent(reads_the_plan(reviewed), "Written.")
+    client.agent(tool("Read", file_path=project.path / "x.py"), write_review(reviewed), verdict("PASS"), when=ASKS)
+    run = client.prompt("go on")
+    assert tells(run, "Code review passed")
+    fired = noted.read_text().split()
+    assert "agent" in fired
+    assert ("1" in fired) is (setting == "keep")
+    asked = [request for request in client.requests if ASKS in request.prompt]
+    assert not [request for request in asked if "perform the post-code-review" in str(request.body)]

@@ -13,7 +13,7 @@ from support import ROOT
 from support.commands import Taskie
 
 from docs.diagram import mermaid
-from pytest_taskie import Project
+from pytest_taskie import FakeCli, Project, RunHook, assert_approved, assert_blocked
 from taskie.config import SETTINGS, Config, load
 from taskie.plans.phases import ONE_TASK, REVIEWS
 from taskie.stand_in import AGENTS
@@ -120,7 +120,7 @@ def test_the_configuration_shows_the_defaults(tmp_path: Path) -> None:
     assert load(str(tmp_path / "project"), {"HOME": str(tmp_path)}) == Config(review_max_turns=40)
 
 
-def test_a_plan_by_hand(project: Project) -> None:
+def test_a_plan_by_hand(project: Project, run_hook: RunHook, fake_claude: FakeCli) -> None:
     (commands,) = [block for block in blocks("console") if "mkdir" in block]
     script = commands.replace("taskie state", f"{sys.executable} -m taskie state")
     done = subprocess.run(
@@ -133,6 +133,11 @@ def test_a_plan_by_hand(project: Project) -> None:
         timeout=30,
     )
     assert '"next_phase": "plan-review"' in done.stdout
+    client = [str(support.HOOK), "--fail-open"]
+    assert_approved(run_hook(command=client), "A plan review is due")
+    project.calls("Read", file_path=".taskie/plans/my-plan/plan.md")
+    assert_blocked(run_hook(command=client), "plan-review-1.md")
+    assert len(fake_claude.calls) == 1
 
 
 @pytest.mark.parametrize("line", [line for block in blocks("console") for line in block.splitlines() if "  " in line])
