@@ -32,7 +32,7 @@ def main() -> None:
     python = os.path.realpath(sys.executable)
     kept = {
         # The interpreter is found on PATH, as it is where nobody has set TASKIE_PYTHON.
-        "PATH": os.pathsep.join([str(base / "bin"), os.path.dirname(python), "/usr/bin", "/bin"]),
+        "PATH": os.pathsep.join([str(base / "bin"), str(Path(python).parent), "/usr/bin", "/bin"]),
         "HOME": str(base),
     }
     try:

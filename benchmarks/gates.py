@@ -26,7 +26,7 @@ def _begin(project: Path, env: dict[str, str], check: str) -> dict[str, str]:
     )
     (project / ".gauntlet/checks/ok.yml").write_text(f"command: '{check}'\n")
     (project / ".gitignore").write_text("gauntlet_logs/\n")
-    path = os.pathsep.join([os.path.dirname(sys.executable), env["PATH"]])
+    path = os.pathsep.join([str(Path(sys.executable).parent), env["PATH"]])
     env = {**env, "PATH": path, "CLAUDE_PROJECT_DIR": str(project)}
     for words in (["init", "-q", "-b", "main"], ["add", "-A"], [*_NOBODY, "commit", "-q", "-m", "Begin"]):
         run(["git", *words], project, env)

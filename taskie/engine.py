@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from taskie.project import Context
     from taskie.protocol import Decision, Event
 
+    class Begun(Protocol):
+        """What an engine whose `begin` was called, if it has one, finds in its context: work that somebody else does
+        meanwhile. `begin(root, env, deadline)` is called as soon as the engine is detected, before any is asked."""
+
+        def end(self) -> None:
+            """Nobody waits for it any more."""
+
     class Engine(Protocol):
         """Modules keep it: `engine: Engine = taskie.plans`."""
 

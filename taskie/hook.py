@@ -31,6 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from taskie.engine import Begun
     from taskie.protocol import Event
 
     Deciding = Callable[[Event, Mapping[str, str]], Decision]
@@ -122,14 +123,27 @@ def decide(
     event: Event, env: Mapping[str, str], deadline: float, only: str | None = None, client: bool = False
 ) -> Decision:
     """Ask each engine, or one alone, that takes the event and applies here; the first block is the decision."""
+    begun: list[Begun] = []
+    try:
+        return _decide(event, env, deadline, only, client, begun)
+    finally:
+        for each in begun:
+            each.end()
+
+
+def _decide(
+    event: Event, env: Mapping[str, str], deadline: float, only: str | None, client: bool, begun: list[Begun]
+) -> Decision:
     import taskie.config as config
     import taskie.engines as engines
     import taskie.project as project
     import taskie.trust as trust
+    import taskie.variables as variables
 
     cwd = _directory(event, needed=event.name == "Stop" and not only)
     places = project.places(cwd, env, event.tool_input.get("file_path") if event.name != "Stop" else None)
-    decision = APPROVE
+    env, warnings = variables.users_own(env, variables.set_by_project(env, cwd))
+    decision = Decision(warnings=tuple(warnings)) if warnings else APPROVE
     applying = []
     waits = []
     # Who names an engine has said what to run; a guard that only denies runs nothing.
@@ -144,6 +158,8 @@ def decide(
             if root is None and only and roots:
                 root = roots[0]  # whoever asks for one engine wants its answer
             if root is not None:
+                if hasattr(engine, "begin"):
+                    begun.append(engine.begin(root, env, deadline))
                 waiting = trust.waiting(name, engine, root, env) if asks else None
                 if waiting is None:
                     applying.append((name, engine, root))
@@ -157,7 +173,7 @@ def decide(
         try:
             settings = config.load(root, env)
             turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress, at > 0)
-            context = project.Context(root, cwd, settings, env, deadline, client, len(applying) == 1, asks)
+            context = project.Context(root, cwd, settings, env, deadline, client, len(applying) == 1, asks, begun)
             if settings.warnings:  # at once, so that they are not lost with an engine that fails
                 decision = merge(decision, Decision(warnings=settings.warnings))
             own = engine.on_event(event.replace(cwd=cwd), turn, context)

@@ -10,9 +10,10 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from taskie.config import Config
+    from taskie.engine import Begun
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -22,7 +23,7 @@ class Context(Value):
 
     `client`: it is called as in `hooks.json`. A script gets the words that the design fixes, a person in a client what
     helps there. `alone`: no other engine has something to do here, so all of the time is this one's.
-    `asks`: only what the user has trusted may be run; whoever names an engine has said so by that.
+    `asks`: only what the user has trusted may be run; whoever names an engine has said so by that. `begun`: see there.
     """
 
     root: str
@@ -33,6 +34,7 @@ class Context(Value):
     client: bool = False
     alone: bool = False
     asks: bool = False
+    begun: Sequence[Begun] = ()
 
 
 def here() -> str:

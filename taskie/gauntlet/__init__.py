@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from taskie.engine import Status
+    from taskie.engine import Begun, Status
     from taskie.guard import Turn
     from taskie.project import Context
     from taskie.protocol import Decision, Event
@@ -33,14 +33,17 @@ def detect(roots: list[str]) -> str | None:
     return next((root for root in roots if os.path.lexists(os.path.join(root, MARKER))), roots[0])
 
 
-def on_event(event: Event, turn: Turn, context: Context) -> Decision:
+def begin(root: str, env: Mapping[str, str], deadline: float) -> Begun:
+    """git looks at the tree while engines are imported and asked: the one takes about as long as the other."""
     from taskie.gauntlet.changes import Looking
 
-    # git looks at the tree while the rest of the engine is imported: the one takes about as long as the other.
-    with Looking(context.root, context.env, until(context)) as repository:
-        from taskie.gauntlet.engine import decision, stop
+    return Looking(root, env, min(deadline, time.monotonic() + SHARE))
 
-        return decision(stop(turn, context, repository))
+
+def on_event(event: Event, turn: Turn, context: Context) -> Decision:
+    from taskie.gauntlet.engine import decision, stop
+
+    return decision(stop(turn, context))
 
 
 def until(context: Context) -> float:

@@ -34,22 +34,19 @@ class GatedRepository(tree.Repository):
 
 
 class Looking:
-    """A repository in which git has begun to look, as a context; None where git cannot be asked: the run says so."""
+    """A repository in which git has begun to look; none where git cannot be asked: the run says so."""
 
     def __init__(self, root: str, env: Mapping[str, str], until: float) -> None:
-        self._repository: GatedRepository | None = None
+        self.repository: GatedRepository | None = None
         try:
-            self._repository = GatedRepository(root, env, until)
-            self._repository.begin_look()
+            self.repository = GatedRepository(root, env, until)
+            self.repository.begin_look()
         except Unable:
             pass
 
-    def __enter__(self) -> GatedRepository | None:
-        return self._repository
-
-    def __exit__(self, *_: object) -> None:
-        if self._repository is not None:
-            self._repository.end_look()
+    def end(self) -> None:
+        if self.repository is not None:
+            self.repository.end_look()
 
 
 class Base(Value):

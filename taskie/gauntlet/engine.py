@@ -6,7 +6,6 @@ The order of the questions is fixed, and each answer has its own status.
 from __future__ import annotations
 
 import json
-import math
 import os
 
 from taskie.gauntlet import MARKER, brought, config, record, rulebook, skips
@@ -141,14 +140,11 @@ class Look(Value):
         )
 
 
-def stop(turn: Turn, context: Context, repository: GatedRepository | None = None) -> RunResult:
-    """The answer to one stop: what is known is read, the gates are run if that says so.
-
-    `repository`: one in which git has begun to look.
-    """
+def stop(turn: Turn, context: Context) -> RunResult:
+    """The answer to one stop: what is known is read, the gates are run if that says so."""
     root, env, until = context.root, context.env, time_until(context)
     warnings: list[str] = []
-    place = _Place(root, env, until, warnings, repository)
+    place = _Place(context, until, warnings)
     sealed = record.sealed(place.ledger, warnings)
     if env.get(config.ENABLED, "").strip().lower() in config.NO:
         return _switched_off(sealed, f" ({config.ENABLED})")
@@ -164,26 +160,21 @@ def stop(turn: Turn, context: Context, repository: GatedRepository | None = None
 class _Place:
     """The project's repository and its ledger, if there is a repository. git is not asked before it has to be."""
 
-    def __init__(
-        self,
-        root: str,
-        env: Mapping[str, str],
-        until: float,
-        warnings: list[str],
-        repository: GatedRepository | None,
-    ) -> None:
+    def __init__(self, context: Context, until: float, warnings: list[str]) -> None:
+        root, env = context.root, context.env
         common = common_git_directory(root)
         self.ledger = Ledger(common, root, env) if common else None
         self.skips = skips.load(skips.SkipLedger(common, root, env), warnings) if common else []
         self.overlooked = rulebook.overlooked(common) if common else {}
-        self._repository = repository
+        self._begun = context.begun
         self._arguments = (root, env, until)
 
     @property
     def repository(self) -> GatedRepository:
-        from taskie.gauntlet.changes import GatedRepository
+        from taskie.gauntlet.changes import GatedRepository, Looking
 
-        return self._repository or GatedRepository(*self._arguments)
+        begun = (each.repository for each in self._begun if isinstance(each, Looking))
+        return next(begun, None) or GatedRepository(*self._arguments)
 
     def remembers(self, before: Record, insisted: int) -> bool:
         """Whether it is noted how often a verdict was repeated: else that could go on for ever."""
@@ -312,7 +303,7 @@ def idle(settings: HookSettings, before: Record, held: bool) -> RunResult | None
     # A time in the future means that the clock went back, and nothing about the interval.
     if elapsed is None or not 0 <= elapsed < settings.interval * 60:
         return None
-    left = math.ceil(settings.interval - elapsed / 60)
+    left = -int((elapsed / 60 - settings.interval) // 1)  # rounded up
     message = f"The run interval of {settings.interval:g} min has not elapsed ({left} min left), so no gate was run"
     return RunResult("interval_not_elapsed", message)
 

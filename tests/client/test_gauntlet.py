@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 import pytest
 
+from client.test_loop import works
 from pytest_taskie import Plan, Project
 from pytest_taskie.client import tool, verdict
 from taskie.plans.phases import REVIEWS
@@ -145,7 +146,7 @@ class TestWhateverElseHasBlocked:
         client = claude_client(plugin=ROOT)
         answers = [tool("Write", file_path=plan.path / review.post_file(n, "1"), content="# Fixed") for n in (1, 2)]
         client.agent(
-            tool("Read", file_path=plan.path / "plan.md"), write(gated, "please"), "Written.",
+            works(plan), write(gated, "please"), "Written.",
             answers[0], write(gated, "rude"), "Fixed.", write(gated, "please, again"), "Polite.", answers[1], "Clean.",
         )  # fmt: skip
         reviews = [tool("Write", file_path=plan.path / review.file(n, "1"), content=f"# {n}") for n in (1, 2, 3)]

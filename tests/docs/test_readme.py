@@ -91,7 +91,9 @@ def test_the_first_test(pytester: pytest.Pytester) -> None:
 def test_every_fixture_is_in_the_table() -> None:
     sources = [ROOT / "pytest_taskie" / name for name in ("_plugin.py", "client/_fixtures.py")]
     defined = re.findall(r"^@pytest\.fixture.*\ndef ([a-z]\w*)", "".join(map(Path.read_text, sources)), re.MULTILINE)
-    cells = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", README.partition("| fixture |")[2], re.MULTILINE)
+    cells = re.findall(
+        r"^\| (`\w+`(?:, `\w+`)*) \|", README.partition("| fixture |")[2].partition("\n\n")[0], re.MULTILINE
+    )
     assert sorted(defined) == sorted(re.findall(r"\w+", " ".join(cells)))
     assert {f"fake_{agent}" for agent in AGENTS} <= set(defined)
 
@@ -102,6 +104,13 @@ def test_the_picture_is_drawn_from_the_table() -> None:
         [sys.executable, "-m", "tests.docs.diagram"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
     )
     assert drawn.stdout.strip() == mermaid()
+
+
+def test_what_a_project_can_do_is_said_of_every_setting() -> None:
+    """That it can, and nothing else, is in `tests/core/test_config_tightens.py`."""
+    table = README.partition("| a project can |")[2].partition("\n\n")[0]
+    named = [name for cell in re.findall(r"^\| (`.+?`) \|", table, re.MULTILINE) for name in re.findall(r"\w+", cell)]
+    assert sorted(named) == sorted(key.partition("_")[2] for key in SETTINGS)
 
 
 def test_the_configuration_shows_the_defaults(tmp_path: Path) -> None:
