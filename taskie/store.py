@@ -99,8 +99,9 @@ def timestamp() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def replace(path: str, data: bytes) -> None:
-    """All or nothing: write a temporary file beside it, then rename it. The file keeps its mode."""
+def replace(path: str, data: bytes, new: int = 0o666) -> None:
+    """All or nothing: write a temporary file beside it, then rename it. The file keeps its mode; `new`: that of a new
+    one, less what the umask takes."""
     directory, name = os.path.split(path)
     temporary = os.path.join(directory, f".{name}.{os.getpid()}.{time.monotonic_ns():x}")
     try:
@@ -111,7 +112,7 @@ def replace(path: str, data: bytes) -> None:
         # A new file has the mode that the umask gives it; so has one that replaces a link, whose own is always 0o777.
         mode = stat.S_IMODE(present) if stat.S_ISREG(present) else None
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(temporary, flags, 0o666 if mode is None else 0o600)
+        fd = os.open(temporary, flags, new if mode is None else 0o600)
         try:
             try:
                 view = memoryview(data)

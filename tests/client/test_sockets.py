@@ -152,7 +152,10 @@ def test_a_run_in_which_they_stay_open_says_so(
     monkeypatch.setattr(_sockets, "why_open", lambda: "no filter here")
     pytester.makepyfile(USES.format(fixture))
     output = pytester.runpytest_inprocess().stdout
-    (output.fnmatch_lines if said else output.no_fnmatch_line)([REFUSED] if said else REFUSED)
+    if said:
+        output.fnmatch_lines([REFUSED])
+    else:
+        output.no_fnmatch_line(REFUSED)
 
 
 @closed
