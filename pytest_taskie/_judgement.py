@@ -136,6 +136,8 @@ def judge(exit_code: int, stdout: str, stderr: str, event_name: str = "Stop", co
         reading = Reading("allowed", f"{subject} is allowed: {fault}", document=document, fault=fault)
         if exit_code == 2:
             sentence = f"{subject} is blocked by exit 2, with its stderr as the reason ({fault})"
+            if event_name == "PreToolUse" and not stderr:
+                feedback = f"[{command}]: blocked (exit 2); its output could not be processed"
             reading = replace(reading, outcome="blocked", sentence=sentence, decision="block", reason=feedback)
     else:
         reading = _obey_exit_code(exit_code, stdout, stderr, feedback, event_name, subject, lost)
@@ -193,7 +195,7 @@ def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: s
         how = "with a reason" if reason else "without a reason"
         sentence = f"{subject} is blocked {how}" + (f", but before 2.1.326 {stray}" if stray else "")
         return reading("blocked", sentence, by=reason or "Blocked by hook")
-    if exit_code == 2:
+    if exit_code == 2 and not stray:
         decision = "block"
         return reading("blocked", f"{subject} is blocked by exit 2, with its stderr as the reason", by=feedback)
     if decision in ("ask", "defer"):
@@ -260,10 +262,20 @@ def _refused(document: dict[str, Any], event_name: str) -> str | None:
         if not isinstance(named, str) or named not in SPECIFIC:
             return f"hookSpecificOutput.hookEventName is {_text(named)}, which is not an event with such output"
         wrong = _wrong(specific, SPECIFIC[named], "hookSpecificOutput.")
-        missing = REQUIRED.get(named)
-        if wrong is None and missing and missing not in specific:
-            return f"hookSpecificOutput.{missing} is missing"
+        wrong = wrong or _wrong_inside(named, specific)
     return wrong
+
+
+def _wrong_inside(named: str, specific: Mapping[str, Any]) -> str | None:
+    """What the type of a field alone does not say. It is looked at also where the event is another one."""
+    missing = REQUIRED.get(named)
+    if missing and missing not in specific:
+        return f"hookSpecificOutput.{missing} is missing"
+    if named == "PermissionRequest" and specific["decision"].get("behavior") not in ("allow", "deny"):
+        return "hookSpecificOutput.decision.behavior is neither allow nor deny"
+    if not all(isinstance(path, str) for path in specific.get("watchPaths", ())):
+        return "hookSpecificOutput.watchPaths holds something that is not a path"
+    return None
 
 
 def _wrong(document: Mapping[str, Any], fields: Mapping[str, Accepted], prefix: str = "") -> str | None:

@@ -45,6 +45,7 @@ def test_judge_agrees(event: str, disagreements: Callable[..., list[str]]) -> No
     assert disagreements(event, outputs(event, SEED, -(-COUNT // len(EVENTS)))) == []
 
 
-@pytest.mark.parametrize("event", EVENTS)
+# These are many: of the other events only where more is asked for.
+@pytest.mark.parametrize("event", EVENTS if "JUDGE_OUTPUTS" in os.environ else ["UserPromptSubmit"])
 def test_judge_agrees_where_it_is_hard(event: str, disagreements: Callable[..., list[str]]) -> None:
     assert disagreements(event, chosen(event)) == []
