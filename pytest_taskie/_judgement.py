@@ -129,15 +129,13 @@ def judge(exit_code: int, stdout: str, stderr: str, event_name: str = "Stop", co
     refused = None if document is None else _refused(document, event_name)
 
     if document is not None and refused is None:
-        reading = _obey(document, exit_code, feedback, event_name, subject)
+        reading = _obey(document, exit_code, feedback, event_name, subject, command)
     elif refused is not None:
         # Only the exit code counts then. Clients before 2.1.213 allow the stop even at exit 2.
         fault = f"{_lost(document)}: {refused}"
         reading = Reading("allowed", f"{subject} is allowed: {fault}", document=document, fault=fault)
         if exit_code == 2:
             sentence = f"{subject} is blocked by exit 2, with its stderr as the reason ({fault})"
-            if event_name == "PreToolUse" and not stderr:
-                feedback = f"[{command}]: blocked (exit 2); its output could not be processed"
             reading = replace(reading, outcome="blocked", sentence=sentence, decision="block", reason=feedback)
     else:
         reading = _obey_exit_code(exit_code, stdout, stderr, feedback, event_name, subject, lost)
@@ -164,7 +162,9 @@ def _obey_exit_code(
     return Reading("allowed", f"{subject} is allowed: {because}", fault=fault)
 
 
-def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: str, subject: str) -> Reading:
+def _obey(
+    document: dict[str, Any], exit_code: int, feedback: str, event_name: str, subject: str, command: str
+) -> Reading:
     """The reading of an object that the client accepts."""
     specific = document.get("hookSpecificOutput") or {}
     stray = None
@@ -187,7 +187,8 @@ def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: s
     def reading(outcome: Outcome, sentence: str, fault: str | None = stray, by: str | None = reason) -> Reading:
         return Reading(outcome, sentence, decision, by, message, context, document, fault)
 
-    if document.get("continue") is False and event_name != "PostToolUseFailure":
+    asks = event_name == "PreToolUse" and decision in ("ask", "defer") and exit_code != 2
+    if document.get("continue") is False and event_name != "PostToolUseFailure" and not asks:
         if event_name == "PreToolUse" and decision in (None, "approve", "allow") and exit_code != 2:
             return reading("stopped", "the tool call is made anyway; then the turn ends: continue is false")
         return reading("stopped", "the turn ends here: continue is false, which beats a block")
@@ -195,8 +196,10 @@ def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: s
         how = "with a reason" if reason else "without a reason"
         sentence = f"{subject} is blocked {how}" + (f", but before 2.1.326 {stray}" if stray else "")
         return reading("blocked", sentence, by=reason or "Blocked by hook")
-    if exit_code == 2 and not stray:
+    if exit_code == 2 and (not stray or event_name == "PreToolUse"):
         decision = "block"
+        if stray:
+            feedback = f"[{command}]: blocked (exit 2); its output could not be processed"
         return reading("blocked", f"{subject} is blocked by exit 2, with its stderr as the reason", by=feedback)
     if decision in ("ask", "defer"):
         return reading("asked", f"{subject} is left to the user: {decision}")

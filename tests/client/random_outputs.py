@@ -169,6 +169,9 @@ def chosen(event: str) -> list[Output]:
         BLOCK,
     ):
         found += [(text, stderr, 2) for stderr in ("", "  ", "more please", "No such file")]
+    for permission in ("allow", "deny", "ask", "defer"):
+        specific = {"hookEventName": "PreToolUse", "permissionDecision": permission}
+        found += [(json.dumps({"continue": False, "hookSpecificOutput": specific}), "", code) for code in (0, 2)]
     return [
         Output(f"chosen {number}", "allowed", *(text.replace("please", f"please c{number}c") for text in said), code)
         for number, (*said, code) in enumerate(found)
