@@ -17,6 +17,7 @@ BLANKS += ["\u202f", "\u205f", "\u3000", "\ufeff"]
 OTHERS = ["\u200b", "\u180e", "\u0085", "\x1c", "\x1f", "\x00", "\u2060", "\x7f"]
 STDERR = ["", "", "more please", "more please: No such file", "sh: can't open it", "two\nlines\n", "  "]
 EXITS = [0] * 14 + [2] * 3 + [1, 1, 3, 127]
+WRONG: list[Any] = [[], {}, None, 5, True, ""]
 EVENTS = [*SPECIFIC, "Nothing", "stop", "PreCompact", "SessionEnd"]
 
 
@@ -153,7 +154,7 @@ def chosen(event: str) -> list[Output]:
     texts += [beside_a_block(f"{'[' * deep}{']' * deep}") for deep in (500, 1000, 3000, 10_000, 100_000)]
     texts += [beside_a_block("1" * digits) for digits in (300, 400, 4300, 5000, 100_000)]
     texts += [f'{{"reason":{value},"decision":"block"}}' for value in ("[" * 3000 + "]" * 3000, "1" * 5000)]
-    texts += [json.dumps({"decision": value, "reason": "more please"}) for value in ([], {}, 5, True, "")]
+    texts += [json.dumps({"decision": value, "reason": "more please"}) for value in WRONG]
     texts += [json.dumps({**json.loads(BLOCK), "hookSpecificOutput": value}) for value in _for_other_events()]
     found = [(text, "", 0) for text in texts]
     for text in (
@@ -173,9 +174,13 @@ def chosen(event: str) -> list[Output]:
         specific = {"hookEventName": "PreToolUse", "permissionDecision": permission}
         found += [(json.dumps({"continue": False, "hookSpecificOutput": specific}), "", code) for code in (0, 2)]
     return [
-        Output(f"chosen {number}", "allowed", *(text.replace("please", f"please c{number}c") for text in said), code)
-        for number, (*said, code) in enumerate(found)
+        Output(f"chosen {number}", "allowed", own(stdout, number), own(stderr, number), code)
+        for number, (stdout, stderr, code) in enumerate(found)
     ]
+
+
+def own(text: str, number: int) -> str:
+    return text.replace("please", f"please c{number}c")
 
 
 def beside_a_block(value: str) -> str:
@@ -188,7 +193,7 @@ def _stray(event: str) -> str:
 
 
 def _for_other_events() -> Iterator[object]:
-    for name in ([], {}, None, 5, True, "", "Nothing", "stop", "__proto__", "constructor"):
+    for name in (*WRONG, "Nothing", "stop", "__proto__", "constructor"):
         yield {"hookEventName": name}
     for event, fields in SPECIFIC.items():
         yield {"hookEventName": event}
