@@ -53,7 +53,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             _flush()  # here, where it can still be answered
     except CommandError as error:
-        print(f"taskie: {project.typeable(str(error))}", file=sys.stderr)
+        from taskie.terminal import say
+
+        say(f"taskie: {project.typeable(str(error))}", file=sys.stderr)
         return error.code
     except BrokenPipeError:
         return 1

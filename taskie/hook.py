@@ -225,30 +225,26 @@ def _say(
     return 0
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    """A FIFO that nobody reads is an error rather than a wait."""
-    return os.open(path, flags | os.O_NONBLOCK, 0o666)
-
-
 def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
     """Log an error that nobody foresaw; returns a sentence that says where."""
     import traceback
 
+    from taskie import logs
+    from taskie.masking import masked
     from taskie.project import cache
     from taskie.store import timestamp
 
-    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    text = masked("".join(traceback.format_exception(type(error), error, error.__traceback__)))
     write(2, text)
     log = os.path.join(cache(env), "hook.log")
     try:
-        message = shown(str(error))
+        message = shown(masked(str(error)))
     except Exception:
         message = "its message cannot be shown"
     summary = f"{subject} failed ({type(error).__name__}: {message}) and blocks nothing."
     try:
         os.makedirs(os.path.dirname(log), exist_ok=True)
-        with open(log, "a", encoding="utf-8", errors="replace", opener=_open_at_once) as file:
-            file.write(f"{timestamp()} Taskie {taskie.__version__}, Python {sys.version.split()[0]}\n{text}\n")
+        logs.append(log, f"{timestamp()} Taskie {taskie.__version__}, Python {sys.version.split()[0]}\n{text}\n")
     except OSError:
         return summary
     return f"{summary} Details: {log}"

@@ -198,7 +198,7 @@ def write(ledger: Ledger, record: Record) -> bytes:
 def save(directory: str, ledger: Ledger, record: Record, warnings: list[str]) -> bool:
     """Into the ledger, with a copy beside the logs. One that cannot be written is a warning: the verdict stands."""
     try:
-        replace(os.path.join(directory, STATE), write(ledger, record))
+        replace(os.path.join(directory, STATE), write(ledger, record), private=True)
     except StoreError as error:
         warnings.append(f"{error}, so this run is not recorded")
         return False

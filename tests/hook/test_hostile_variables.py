@@ -112,4 +112,4 @@ def test_the_gates_are_not_switched_off(whose: str, project: Project, run_hook: 
     if whose == "clone":
         clone_sets(project, **env)
     result = run_hook(command=OPEN, env={**env, "TASKIE_PYTHON": sys.executable})
-    assert (result.json == {"suppressOutput": True}) == (whose == "user"), "what cannot be read is told, unless it is off"
+    assert (result.json == {"suppressOutput": True}) == (whose == "user"), "it is told, unless they are off"
