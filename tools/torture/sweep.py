@@ -1,0 +1,441 @@
+"""The N-th call of every command that writes is failed, or its process killed; then: is everything whole, and does the
+next run put it right? Knows faults and what whole means, not how the scenes are made."""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import json
+import multiprocessing
+import os
+import random
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.torture import places
+from tools.torture.places import Ended
+from tools.torture.results import Failure, Result
+from tools.torture.scenes import SCENES, Place, Scene
+
+READ, STAT, WRITE, CLOSE, SPAWN, WAIT = 1, 2, 4, 8, 16, 32
+KINDS = {READ: "read", STAT: "stat", WRITE: "write", CLOSE: "close", SPAWN: "spawn", WAIT: "wait"}
+EIO, EAGAIN, ENOSPC, SIGKILL = 5, 11, 28, 9
+UNSEEN = (
+    "raw system calls, stdio's own reads and writes (git's), static programs, the loader and mmap are not seen by the "
+    "shim; waiting is killed, never failed"
+)
+# What programs that we only start keep for themselves: a git that is killed leaves its lock, a shell half a line.
+THEIRS = re.compile(r"project/\.git/.*(?:\.lock|tmp_\w+)$")
+# A log may be cut anywhere; a review is the reviewer's own write.
+TORN_ALLOWED = re.compile(r"\.log$|\.jsonl$|-review-\d+\.md$|/\.test-output/|/claudex/log$|/hook\.log$")
+# What is there after a fault although a run without one leaves nothing of the kind.
+TOLD = re.compile(r"home/\.cache/taskie/hook\.log|project/gauntlet_logs/|project/ai/\.test-output/|.*/claudex/log$")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`error` 0: the process is killed. `always`: every call that fits, from this one on."""
+
+    error: int
+    kinds: int
+    always: bool = False
+
+
+FAULTS = {
+    "kill": Fault(0, READ | STAT | WRITE | CLOSE | SPAWN | WAIT),
+    "EIO": Fault(EIO, READ | STAT | WRITE | CLOSE),
+    "EIO+": Fault(EIO, READ | STAT | WRITE | CLOSE, True),
+    "ENOSPC": Fault(ENOSPC, WRITE),
+    "ENOSPC+": Fault(ENOSPC, WRITE, True),
+    "EAGAIN": Fault(EAGAIN, SPAWN),
+    "EAGAIN+": Fault(EAGAIN, SPAWN, True),
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """`inside`: the call is about the project or the home, and so is what a lasting fault fails."""
+
+    scene: str
+    fault: str
+    number: int
+    inside: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.scene}:{self.fault}:{self.number}{'' if self.inside else ':out'}"
+
+    @property
+    def again(self) -> str:
+        return f"python -m tools.torture --only sweep --at {self.name}"
+
+    @staticmethod
+    def parse(text: str) -> Point:
+        scene, fault, number, *rest = text.split(":")
+        return Point(scene, fault, int(number), not rest)
+
+
+class Control(ctypes.Structure):
+    """As in shim.c."""
+
+    _fields_ = (
+        ("count", ctypes.c_uint64),
+        ("target", ctypes.c_uint64),
+        ("signal", ctypes.c_int32),
+        ("error", ctypes.c_int32),
+        ("always", ctypes.c_int32),
+        ("kinds", ctypes.c_int32),
+        ("inside", ctypes.c_int32),
+        ("fired", ctypes.c_int32),
+        ("pid", ctypes.c_int32),
+        ("root", ctypes.c_char * 512),
+        ("log", ctypes.c_char * 512),
+        ("what", ctypes.c_char * 512),
+    )
+
+
+def compiled(to: Path) -> Path:
+    """The shim. gcc is all that it needs."""
+    if shutil.which("gcc") is None:
+        raise SystemExit("torture: the sweep needs gcc: apt-get install gcc libc6-dev")
+    shim = to / "shim.so"
+    source = Path(__file__).with_name("shim.c")
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", str(shim), str(source), "-ldl"], check=True)
+    return shim
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One point, run: whether the fault came to pass, where, and what was wrong afterwards."""
+
+    point: Point
+    fired: bool
+    where: str
+    failures: tuple[Failure, ...] = ()
+    survivors: int = 0
+    theirs: str = ""
+
+
+class Stage:
+    """One scene at one path: made once, put back as it was for each point."""
+
+    def __init__(self, name: str, base: Path, product: Path, shim: Path) -> None:
+        self.name = name
+        self.scene: Scene = SCENES[name]
+        self.root = base / "scene"
+        self.template = base / f"template-{name}"
+        self.control = base / "control"
+        self.log = base / "calls"
+        self.shim = shim
+        shutil.rmtree(self.root, ignore_errors=True)
+        self.place = Place(self.root, product)
+        self.scene.make(self.place)
+        self.argv = list(self.scene.command(self.place))
+        self.stdin = b"" if self.scene.event is None else self.place.event(**self.scene.event)
+        places.copy(str(self.root), str(self.template))
+        self.before = places.files(self.root)
+        self._learn()
+
+    def _learn(self) -> None:
+        """What the command does when nothing fails: once, and once more."""
+        self.reset()
+        self.clean = [self.run()]
+        self.after = [places.files(self.root)]
+        self.git = [self.repository()]
+        self.clean.append(self.run())
+        self.after.append(places.files(self.root))
+        self.git.append(self.repository())
+        self.answers = {ended.answer for ended in self.clean}
+        names = [{places.plain(name) for name in files} for files in (self.before, *self.after)]
+        self.known = names[0] | names[1] | names[2]
+        self.stay = {name for name in self.before if all(files.get(name) == self.before[name] for files in self.after)}
+        self.written = {
+            name: self.after[0][name] for name in self.after[0] if self.after[0][name] != self.before.get(name)
+        }
+
+    def reset(self) -> None:
+        shutil.rmtree(self.root)
+        places.copy(str(self.template), str(self.root))
+
+    def run(self, control: Control | None = None) -> Ended:
+        env = dict(self.place.env)
+        if control is not None:
+            self.control.write_bytes(bytes(control))
+            env.update(LD_PRELOAD=str(self.shim), TORTURE=str(self.control))
+        return places.run(self.argv, cwd=self.place.path, env=env, stdin=self.stdin, typed=self.scene.typed)
+
+    def repository(self) -> str:
+        """What git says of the project: which commits there are, what is staged, what is changed."""
+        if not self.scene.git:
+            return ""
+        said = []
+        for words in (("log", "--format=%s", "HEAD"), ("status", "--porcelain"), ("diff", "--cached")):
+            done = subprocess.run(
+                ["git", *words], cwd=self.place.path, env=self.place.env, capture_output=True, text=True, check=False
+            )
+            said.append(places.plain(done.stdout) if done.returncode == 0 else f"{words[0]}: {done.stderr}")
+        return "\n--\n".join(said)
+
+    def calls(self) -> list[tuple[int, int, bool, str]]:
+        """Every call of a run: its number, its kind, whether it is about the project, and whose it is."""
+        self.reset()
+        self.log.unlink(missing_ok=True)
+        control = Control(root=os.fsencode(self.root), log=os.fsencode(self.log))
+        self.run(control)
+        found = []
+        for line in self.log.read_text(errors="replace").splitlines():
+            fields = line.split("\t")
+            if len(fields) >= 5 and fields[0].isdigit():
+                found.append((int(fields[0]), int(fields[1]), fields[2] == "1", f"{fields[3]} {fields[4]}"))
+        return found
+
+    def points(self) -> list[Point]:
+        found = []
+        for number, kind, inside, _ in self.calls():
+            for name, fault in FAULTS.items():
+                if fault.kinds & kind:
+                    found.append(Point(self.name, name, number, inside))
+        return found
+
+    def try_(self, point: Point) -> Seen:
+        """The fault, then the same command once more without it."""
+        fault = FAULTS[point.fault]
+        self.reset()
+        control = Control(
+            target=point.number,
+            signal=0 if fault.error else SIGKILL,
+            error=fault.error,
+            always=int(fault.always),
+            kinds=fault.kinds,
+            inside=int(point.inside),
+            root=os.fsencode(self.root),
+        )
+        ended = self.run(control)
+        with self.control.open("rb") as file:
+            result = Control.from_buffer_copy(file.read())
+        where = result.what.decode("utf-8", "replace").replace(str(self.root), "…")
+        if not result.fired:
+            return Seen(point, False, where)
+        wrong = [*self._itself(point, ended), *self._corrupt()]
+        torn = self._vanished()
+        following = self.run()
+        theirs = self._left_by_git() if not fault.error else ""
+        if theirs:  # as git leaves it to everybody whose git is killed; nothing of ours can be asked after that
+            wrong = [each for each in wrong if each[0] in ("corrupt", "exit", "hung")]
+            torn = []
+        else:
+            wrong += [*self._next(following), *self._left()]
+        failures = tuple(Failure(kind, f"{where}: {what}", point.again) for kind, what in (*wrong, *torn))
+        return Seen(point, True, where, failures, len(ended.survivors), theirs)
+
+    def _itself(self, point: Point, ended: Ended) -> Iterator[tuple[str, str]]:
+        """How the command that was hit ended. Without a disk under Python itself only a hook has to answer."""
+        if ended.hung:
+            yield "hung", f"no end within {places.SECONDS:g} s"
+        if ended.code == -SIGKILL:
+            return
+        if self.scene.hook and ended.code != 0:
+            yield "exit", f"the hook ended with {ended.code}: {ended.err.strip()[-200:]}"
+        elif "Traceback (most recent" in ended.err + ended.out and (point.inside or self.scene.hook):
+            yield "traceback", (ended.err + ended.out).strip()[-200:]
+
+    def _corrupt(self) -> Iterator[tuple[str, str]]:
+        """Each file is the old one, or a new one that is whole."""
+        now = places.files(self.root)
+        for name, new in self.written.items():
+            text = now.get(name)
+            if text is None or text in (new, self.before.get(name)) or TORN_ALLOWED.search(name):
+                continue
+            if _is_json(new) and not _is_json(text):
+                yield "corrupt", f"{name} is not JSON any more: {text[:80]!r}"
+            elif len(text) < len(new) and new.startswith(text):
+                yield "corrupt", f"{name} is cut after {len(text)} of {len(new)} bytes"
+
+    def _vanished(self) -> list[tuple[str, str]]:
+        """As long as no state has changed, whatever was there is there, under its own name or another."""
+        now = places.files(self.root)
+        states = [name for name in self.before if re.search(r"state\.json$|\.state$|settings\S*\.json$", name)]
+        if not states or any(now.get(name) != self.before[name] for name in states):
+            return []
+        there = set(now.values())
+        return [
+            ("lost", f"{name} is gone, and its text is nowhere")
+            for name, text in self.before.items()
+            if text and text not in there and name not in states and not TORN_ALLOWED.sub("", name) == ""
+            if not _appended(text, now.get(name))
+        ]
+
+    def _next(self, ended: Ended) -> Iterator[tuple[str, str]]:
+        if ended.hung or ended.answer not in self.answers or "Traceback (most recent" in ended.err:
+            expected = " or ".join(sorted(self.answers))
+            said = (ended.err + ended.out).strip()[-300:]
+            yield "next run fails", f"{ended.answer}, not {expected}: {said}"
+
+    def _left(self) -> Iterator[tuple[str, str]]:
+        """After the next run: nothing that was not there before, nothing of the user's gone, git as it should be."""
+        now = places.files(self.root)
+        for name in sorted(now):
+            if places.plain(name) not in self.known and not TOLD.match(name):
+                yield "leftover", name
+        for name in sorted(self.stay):
+            if now.get(name) != self.before[name] and not _appended(self.before[name], now.get(name)):
+                yield "lost", f"{name} is {'gone' if name not in now else 'changed'}"
+        said = self.repository()
+        if said not in self.git and not any(_same_history(said, each) for each in self.git):
+            yield "repository", said[-300:]
+
+    def _left_by_git(self) -> str:
+        for folder, _, names in os.walk(self.place.path / ".git"):
+            for name in names:
+                path = os.path.relpath(os.path.join(folder, name), self.root)  # noqa: PTH118
+                if THEIRS.match(path):
+                    return path
+        return ""
+
+
+def _same_history(one: str, other: str) -> bool:
+    """A log of the gates' or the tests' runs may be longer."""
+    return one == other
+
+
+def _appended(before: bytes, now: bytes | None) -> bool:
+    return now is not None and now.startswith(before)
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+_stages: dict[str, Stage] = {}
+_base: Path
+_product: Path
+_shim: Path
+
+
+def _begin(scratch: str) -> None:
+    """A worker: it has a directory of its own, and adopts whatever its commands leave behind."""
+    global _base, _product, _shim
+    places.adopt_orphans()
+    _base = Path(scratch) / f"worker-{os.getpid()}"
+    _base.mkdir()
+    _product, _shim = Path(scratch) / "product", Path(scratch) / "shim.so"
+
+
+def _stage(name: str) -> Stage:
+    if name not in _stages:
+        _stages.clear()  # the scenes share one path
+        _stages[name] = Stage(name, _base, _product, _shim)
+        return _stages[name]
+    return _stages[name]
+
+
+def _enumerate(name: str) -> list[Point]:
+    points = _stage(name).points()
+    shutil.rmtree(_base / f"template-{name}")
+    _stages.clear()
+    return points
+
+
+def _try(job: tuple[str, list[Point], float]) -> list[Seen]:
+    name, points, until = job
+    seen = []
+    template = _base / f"template-{name}"
+    for point in points:
+        if time.time() > until:
+            break
+        if name not in _stages:
+            shutil.rmtree(template, ignore_errors=True)
+        try:
+            seen.append(_stage(name).try_(point))
+        except Exception as error:
+            failure = Failure("torture itself", f"{type(error).__name__}: {error}", point.again)
+            seen.append(Seen(point, True, "", (failure,)))
+            _stages.clear()
+    return seen
+
+
+def choose(points: Sequence[Point], most: int, chance: random.Random) -> list[Point]:
+    """Those inside the project first; of the rest, which is Python's start for the most part, a random choice."""
+    inside = [point for point in points if point.inside]
+    outside = [point for point in points if not point.inside]
+    chance.shuffle(inside)
+    chance.shuffle(outside)
+    some = min(len(outside), max(most - len(inside), most // 4))
+    return sorted(inside[: most - some] + outside[:some], key=lambda point: (point.number, point.fault))
+
+
+def run(
+    points: int, seconds: float, seed: int, *, workers: int = 2, only: Iterable[str] = (), at: str | None = None
+) -> Result:
+    """Sweep as many points as asked for, in as much time as there is."""
+    began = time.time()
+    chance = random.Random(seed)
+    scratch = places.scratch()
+    names = [name for name in SCENES if not only or name in only]
+    try:
+        places.copy_product(scratch / "product")
+        compiled(scratch)
+        if at:
+            _begin(str(scratch))
+            return _result([_stage(Point.parse(at).scene).try_(Point.parse(at))], 1, {}, began)
+        with multiprocessing.get_context("fork").Pool(workers, _begin, (str(scratch),)) as pool:
+            every = dict(zip(names, pool.map(_enumerate, names, chunksize=1)))
+            share = -(-points // max(len(names), 1))
+            chosen: dict[str, list[Point]] = {}
+            spare = points
+            for done, (name, found) in enumerate(sorted(every.items(), key=lambda item: len(item[1]))):
+                share = -(-spare // (len(names) - done))  # what a small scene does not need is the others'
+                chosen[name] = choose(found, share, chance)
+                spare -= len(chosen[name])
+            until = began + seconds
+            jobs = [
+                (name, chosen[name][at_ : at_ + 40], until) for name in names for at_ in range(0, len(chosen[name]), 40)
+            ]
+            chance.shuffle(jobs)  # time may run out: then every scene has had some
+            jobs = _grouped(jobs)
+            seen = [each for some in pool.imap_unordered(_try, jobs) for each in some]
+        return _result(seen, sum(map(len, every.values())), every, began)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _grouped(jobs: list[tuple[str, list[Point], float]]) -> list[tuple[str, list[Point], float]]:
+    """Round after round over the scenes; a scene costs about a second to make."""
+    waiting: dict[str, collections.deque[tuple[str, list[Point], float]]] = {}
+    for job in jobs:
+        waiting.setdefault(job[0], collections.deque()).append(job)
+    found = []
+    while waiting:
+        for name in list(waiting):
+            found.append(waiting[name].popleft())
+            if not waiting[name]:
+                del waiting[name]
+    return found
+
+
+def _result(seen: Sequence[Seen], there: int, every: dict[str, list[Point]], began: float) -> Result:
+    reached = [each for each in seen if each.fired]
+    result = Result("sweep", len(seen), len(reached), seconds=time.time() - began)
+    result.failures = [failure for each in reached for failure in each.failures]
+    inside = sum(each.point.inside for each in reached)
+    children = sum(not re.match(r"(?:sh|stop-hook\.sh|python\S*): ", each.where) for each in reached)
+    kinds = collections.Counter(each.point.fault for each in reached)
+    result.notes = [
+        f"{there:,} points in {len(every) or 1} commands; {there - len(seen):,} were not tried, and {len(seen) - len(reached):,} "
+        "were tried and not reached, since a run takes not always the same way",
+        f"of those reached {inside:,} are about the project's files, {children:,} in programs that the command starts "
+        f"(git, reviewer, check); {', '.join(f'{number} {name}' for name, number in sorted(kinds.items()))}",
+        f"{sum(bool(each.theirs) for each in seen)} times a git that was killed has left a lock or an object of its own: "
+        "the rest of that point is not judged",
+        UNSEEN,
+    ]
+    return result
