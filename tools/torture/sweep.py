@@ -33,6 +33,8 @@ UNSEEN = (
 THEIRS = re.compile(r"project/\.git/.*(?:\.lock|tmp_\w+)$")
 # A log may be cut anywhere; a review is the reviewer's own write.
 TORN_ALLOWED = re.compile(r"\.log$|\.jsonl$|-review-\d+\.md$|/\.test-output/|/claudex/log$|/hook\.log$")
+# What is ours to write, whenever there is a reason; a file that is not is the user's.
+OURS = re.compile(r"project/(?:gauntlet_logs|\.git|\.claude/claudex|autopilot-state|ai/)|.*/state\.json$")
 # What is there after a fault although a run without one leaves nothing of the kind.
 TOLD = re.compile(r"home/\.cache/taskie/hook\.log|project/gauntlet_logs/|project/ai/\.test-output/|.*/claudex/log$")
 
@@ -170,11 +172,11 @@ class Stage:
         return places.run(self.argv, cwd=self.place.path, env=env, stdin=self.stdin, typed=self.scene.typed)
 
     def repository(self) -> str:
-        """What git says of the project: which commits there are, what is staged, what is changed."""
+        """What git says of the project: which commits there are, and what is staged."""
         if not self.scene.git:
             return ""
         said = []
-        for words in (("log", "--format=%s", "HEAD"), ("status", "--porcelain"), ("diff", "--cached")):
+        for words in (("log", "--format=%s", "HEAD"), ("diff", "--cached")):
             done = subprocess.run(
                 ["git", *words], cwd=self.place.path, env=self.place.env, capture_output=True, text=True, check=False
             )
@@ -242,7 +244,7 @@ class Stage:
         if self.scene.hook and ended.code != 0:
             yield "exit", f"the hook ended with {ended.code}: {ended.err.strip()[-200:]}"
         elif "Traceback (most recent" in ended.err + ended.out and (point.inside or self.scene.hook):
-            yield "traceback", (ended.err + ended.out).strip()[-200:]
+            yield "traceback", (ended.err + ended.out).strip()[-500:]
 
     def _corrupt(self) -> Iterator[tuple[str, str]]:
         """Each file is the old one, or a new one that is whole."""
@@ -266,8 +268,7 @@ class Stage:
         return [
             ("lost", f"{name} is gone, and its text is nowhere")
             for name, text in self.before.items()
-            if text and text not in there and name not in states and not TORN_ALLOWED.sub("", name) == ""
-            if not _appended(text, now.get(name))
+            if text and text not in there and name not in states and not _appended(text, now.get(name))
         ]
 
     def _next(self, ended: Ended) -> Iterator[tuple[str, str]]:
@@ -283,10 +284,10 @@ class Stage:
             if places.plain(name) not in self.known and not TOLD.match(name):
                 yield "leftover", name
         for name in sorted(self.stay):
-            if now.get(name) != self.before[name] and not _appended(self.before[name], now.get(name)):
+            if now.get(name) != self.before[name] and not OURS.match(name) and not _appended(self.before[name], now.get(name)):
                 yield "lost", f"{name} is {'gone' if name not in now else 'changed'}"
         said = self.repository()
-        if said not in self.git and not any(_same_history(said, each) for each in self.git):
+        if said not in self.git:
             yield "repository", said[-300:]
 
     def _left_by_git(self) -> str:
@@ -296,11 +297,6 @@ class Stage:
                 if THEIRS.match(path):
                     return path
         return ""
-
-
-def _same_history(one: str, other: str) -> bool:
-    """A log of the gates' or the tests' runs may be longer."""
-    return one == other
 
 
 def _appended(before: bytes, now: bytes | None) -> bool:
