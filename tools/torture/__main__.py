@@ -49,7 +49,29 @@ def _part(name: str) -> Callable[[argparse.Namespace], Result]:
 
         return sweep.run(options.points, options.seconds, options.seed, only=options.scene, at=options.at)
 
-    return {"sweep": sweep}[name]
+    def fuzz(options: argparse.Namespace) -> Result:
+        from tools.torture import fuzz
+
+        return fuzz.run(options.inputs, options.seconds, options.seed, at=options.at)
+
+    def storm(options: argparse.Namespace) -> Result:
+        from tools.torture import storms
+
+        function: Callable[[float, int], Result] = getattr(storms, name)
+        return function(options.seconds, options.seed)
+
+    def judge(options: argparse.Namespace) -> Result:
+        from tools.torture import judging
+
+        return judging.run(options.seconds, options.seed)
+
+    def mutants(options: argparse.Namespace) -> Result:
+        from tools.torture import mutants
+
+        return mutants.run(options.mutants, options.seconds, options.seed, at=options.at)
+
+    parts = {"sweep": sweep, "fuzz": fuzz, "judge": judge, "mutants": mutants}
+    return parts.get(name, storm)
 
 
 if __name__ == "__main__":

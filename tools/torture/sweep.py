@@ -67,6 +67,7 @@ class Point:
     fault: str
     number: int
     inside: bool
+    kind: int = 0
 
     @property
     def name(self) -> str:
@@ -201,7 +202,7 @@ class Stage:
         for number, kind, inside, _ in self.calls():
             for name, fault in FAULTS.items():
                 if fault.kinds & kind:
-                    found.append(Point(self.name, name, number, inside))
+                    found.append(Point(self.name, name, number, inside, kind))
         return found
 
     def try_(self, point: Point) -> Seen:
@@ -231,9 +232,14 @@ class Stage:
             wrong = [each for each in wrong if each[0] in ("corrupt", "exit", "hung")]
             torn = []
         else:
-            wrong += [*self._next(following), *self._left()]
+            wrong += self.judged(following)
         failures = tuple(Failure(kind, f"{where}: {what}", point.again) for kind, what in (*wrong, *torn))
         return Seen(point, True, where, failures, len(ended.survivors), theirs)
+
+    def judged(self, following: Ended) -> Iterator[tuple[str, str]]:
+        """Everything that is looked at once the next run has ended."""
+        yield from self._next(following)
+        yield from self._left()
 
     def _itself(self, point: Point, ended: Ended) -> Iterator[tuple[str, str]]:
         """How the command that was hit ended. Without a disk under Python itself only a hook has to answer."""
@@ -360,13 +366,19 @@ def _try(job: tuple[str, list[Point], float]) -> list[Seen]:
 
 
 def choose(points: Sequence[Point], most: int, chance: random.Random) -> list[Point]:
-    """Those inside the project first; of the rest, which is Python's start for the most part, a random choice."""
-    inside = [point for point in points if point.inside]
-    outside = [point for point in points if not point.inside]
-    chance.shuffle(inside)
-    chance.shuffle(outside)
-    some = min(len(outside), max(most - len(inside), most // 4))
-    return sorted(inside[: most - some] + outside[:some], key=lambda point: (point.number, point.fault))
+    """Half of them where the project is written to, a quarter where it is read and looked at, and a quarter elsewhere,
+    which is Python's own start for the most part. What one of the three does not need is the others'."""
+    changing = WRITE | CLOSE | SPAWN
+    groups: list[list[Point]] = [[], [], []]
+    for point in points:
+        groups[2 if not point.inside else 0 if point.kind & changing else 1].append(point)
+    found: list[Point] = []
+    for group, share in zip(groups, (most // 2, most // 4, most - most // 2 - most // 4)):
+        chance.shuffle(group)
+        found += group[:share]
+    taken = set(found)
+    rest = [point for group in groups for point in group if point not in taken] if len(found) < most else []
+    return sorted(found + rest[: most - len(found)], key=lambda point: (point.number, point.fault))
 
 
 def run(
