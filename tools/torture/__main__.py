@@ -39,7 +39,7 @@ def main() -> int:
     if options.write:
         from tools.torture import written
 
-        written.write(results, options)
+        written.write(results)
     return 1 if any(each.failures for each in results) else 0
 
 

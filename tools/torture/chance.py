@@ -8,7 +8,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 WORDS = ("a", "plan", "x" * 300, "ü", "done", "1", "0", "-1", "null", "../..", "a b", "src/app.py", "/", ".", "~", "")
-TERRIBLE = ("\0", "\ud800", "\x1b[31m", "\u2028", "\ufeff", "%s{}", "$(x)", "`x`", "\\", '"', "'", "|", "\r", "\n\n", "\t")
+TERRIBLE = (
+    "\0",
+    "\ud800",
+    "\x1b[31m",
+    "\u2028",
+    "\ufeff",
+    "%s{}",
+    "$(x)",
+    "`x`",
+    "\\",
+    '"',
+    "'",
+    "|",
+    "\r",
+    "\n\n",
+    "\t",
+)
 
 
 class Chance(random.Random):

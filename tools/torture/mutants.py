@@ -26,6 +26,7 @@ from tools.torture.results import Failure, Result
 
 FLOOR, FLOOR_OF_EACH = 0.94, 0.90
 LIMIT = 240.0  # seconds for the tests of one mutant; whoever takes longer has noticed
+CONSTANTS = 0.25  # half of all mutants are constants, most of them words: so many are enough
 KEPT = ROOT / "build" / "torture" / "mutants.jsonl"
 SURVIVORS = Path(__file__).with_name("survivors.txt")
 # What ends processes and makes namespaces is never changed: a mutant of it could end those of others.
@@ -63,8 +64,9 @@ def every() -> list[Mutant]:
 def choose(many: int, chance: random.Random) -> list[Mutant]:
     """The same number of each package: a small one counts as much as a big one. In the order in which they are run."""
     groups: dict[str, list[Mutant]] = {name: [] for name in TESTS}
-    for each in every():
-        groups[package(each.path)].append(each)
+    for each in {each.name: each for each in every()}.values():
+        if each.kind != "constant" or chance.random() < CONSTANTS:
+            groups[package(each.path)].append(each)
     chosen = []
     for group in groups.values():
         chance.shuffle(group)
@@ -82,7 +84,9 @@ def order(path: str, folder: Path) -> list[list[str]]:
         files = sorted((folder / place).glob("test_*.py")) if (folder / place).is_dir() else [folder / place]
         for file in files:
             text = file.read_text()
-            imports = dotted in text or re.search(rf"from {re.escape(dotted.rpartition('.')[0])} import [^\n]*\b{module}\b", text)
+            imports = dotted in text or re.search(
+                rf"from {re.escape(dotted.rpartition('.')[0])} import [^\n]*\b{module}\b", text
+            )
             if module in file.stem or imports:
                 first.append(str(file.relative_to(folder)))
     return [first] * bool(first) + [list(TESTS[package(path)])]
@@ -99,7 +103,9 @@ def sandbox() -> list[str]:
 
 
 def _copy(to: Path) -> None:
-    ignored = shutil.ignore_patterns(".venv*", ".git", "__pycache__", "build", "dist", ".mypy_cache", ".ruff_cache", "*.egg-info")
+    ignored = shutil.ignore_patterns(
+        ".venv*", ".git", "__pycache__", "build", "dist", ".mypy_cache", ".ruff_cache", "*.egg-info"
+    )
     shutil.copytree(ROOT, to, ignore=ignored, symlinks=True)
 
 
@@ -120,7 +126,7 @@ def _test(names: Sequence[str], seconds: float, deselected: Sequence[str] = ()) 
     temporary.mkdir(exist_ok=True)
     pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", *names]
     pytest += [f"--deselect={each}" for each in deselected]
-    up = "ip link set lo up 2>/dev/null; exec \"$@\"" if _sandbox else 'exec "$@"'
+    up = 'ip link set lo up 2>/dev/null; exec "$@"' if _sandbox else 'exec "$@"'
     env = {**os.environ, "PYTHONPATH": str(_folder), "TMPDIR": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"}
     log = _folder.with_name(f"{_folder.name}.log")
     with log.open("wb") as out:
@@ -215,7 +221,9 @@ def run(many: int, seconds: float, seed: int, *, workers: int = 2, at: str | Non
         shutil.rmtree(scratch, ignore_errors=True)
     tried = {each.name: known[each.name] for each in chosen if each.name in known}
     _count(result, tried, words)
-    result.notes += [f"{len(chosen) - len(tried)} of {len(chosen)} were not tried: the time was over"] * (len(tried) < len(chosen))
+    result.notes += [f"{len(chosen) - len(tried)} of {len(chosen)} were not tried: the time was over"] * (
+        len(tried) < len(chosen)
+    )
     left_out = sorted({name for names in broken.values() for name in names})
     if left_out:
         result.notes.append(f"{len(left_out)} tests fail in the sandbox without any mutant, and were left out")

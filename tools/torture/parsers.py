@@ -1,13 +1,15 @@
-"""One fuzzer for each parser: makes an input, has it read, says whether it came to a decision. Raises if it is wrong."""
+"""One fuzzer for each parser: makes an input, has it read, says whether it came to a decision; raises if it is wrong."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
+from unittest.mock import patch
 
 from pytest_taskie._judgement import FIELDS, SPECIFIC, judge
 from taskie import cli, config, hook, protocol, recorded, transcript
@@ -37,7 +39,7 @@ class Room:
         self.env = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
         self.transcript = self.home / "transcript.jsonl"
         self.outcome: reviewed.Reviewed | None = None
-        reviewer.review = self._review
+        setattr(reviewer, "review", self._review)  # noqa: B010 - it takes any arguments, which mypy would not have
         os.environ.clear()
         os.environ.update(self.env)
 
@@ -56,14 +58,12 @@ class Room:
     def hook(self, argv: Sequence[str], data: bytes, cwd: Path, only: str | None = None) -> tuple[int, str, str]:
         """Exit code and streams."""
         said: dict[int, list[str]] = {1: [], 2: []}
-        before = hook.read_stdin, hook.write
-        hook.read_stdin = lambda: data  # type: ignore[assignment]
-        hook.write = lambda fd, text: said[fd].append(text)
         os.chdir(cwd)
-        try:
+        with (
+            patch.object(hook, "read_stdin", lambda: data),
+            patch.object(hook, "write", lambda fd, text: said[fd].append(text)),
+        ):
             code = hook.main(argv, only)
-        finally:
-            hook.read_stdin, hook.write = before
         return code, "".join(said[1]), "".join(said[2])
 
     def answer(self, argv: Sequence[str], data: bytes, cwd: Path, *, only: str | None = None) -> dict[str, Any]:
@@ -79,6 +79,10 @@ class Room:
         reading = judge(0, out, err, "PreToolUse" if "--pre-tool-use" in argv else "Stop")
         assert only or reading.fault is None, reading.fault
         return document
+
+
+def _must_speak(error: Exception) -> None:
+    assert str(error) or error.args, "an error without a word"
 
 
 def _stop(chance: Chance, cwd: Path) -> dict[str, Any]:
@@ -163,7 +167,12 @@ def _commands(chance: Chance, room: Room) -> bool:
     plan.mkdir(parents=True, exist_ok=True)
     (plan / "plan.md").write_text("# P\n")
     phases = [*PHASES, None]
-    state = {"max_reviews": 8, "phase": chance.choice(phases), "next_phase": chance.choice(phases), "phase_iteration": 0}
+    state = {
+        "max_reviews": 8,
+        "phase": chance.choice(phases),
+        "next_phase": chance.choice(phases),
+        "phase_iteration": 0,
+    }
     (plan / "state.json").write_bytes(chance.damage(chance.text_of(chance.spoil(state, 0.4)), 0.05))
     words = chance.choice(
         (
@@ -179,7 +188,7 @@ def _commands(chance: Chance, room: Room) -> bool:
     if any("\0" in word for word in words):
         return False
     os.chdir(project)
-    out, err, code = _captured(words)
+    _, err, code = _captured(words)
     assert code in (0, 1, 2), code
     assert "Traceback" not in err, err[-300:]
     return code == 0 or "taskie:" in err
@@ -197,7 +206,7 @@ def _captured(words: list[str]) -> tuple[str, str, int]:
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else 1
         out.flush()
-    return out.buffer.getvalue().decode("utf-8", "replace"), err.getvalue(), code  # type: ignore[attr-defined]
+    return out.buffer.getvalue().decode("utf-8", "replace"), err.getvalue(), code
 
 
 STATUSES = ("done", "pending", "in-progress", "**Done**", "✅", "todo", "[x]", "blocked", "completed (abc)")
@@ -223,13 +232,17 @@ def _tables(chance: Chance, room: Room) -> bool:
 
 def _yaml(chance: Chance, room: Room) -> bool:
     """`.gauntlet/`, mostly right."""
-    import yaml
+    yaml = importlib.import_module("yaml")  # without stubs
 
     project = room.project("yaml")
     folder = project / ".gauntlet"
     for name in ("checks", "reviews"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    entry = {"path": chance.pick(".", "src", "packages/*", "**/*.py", odd=0.05), "checks": ["lint"], "reviews": ["look"]}
+    entry = {
+        "path": chance.pick(".", "src", "packages/*", "**/*.py", odd=0.05),
+        "checks": ["lint"],
+        "reviews": ["look"],
+    }
     top: dict[str, Any] = {"entry_points": [chance.spoil(entry, 0.05)]}
     for key, choices in {
         "base_branch": ("main", "origin/main"),
@@ -257,7 +270,7 @@ def _yaml(chance: Chance, room: Room) -> bool:
         settings = gauntlet_config.load_settings(str(project))
         gauntlet_config.load(str(project), settings).checked()
     except (verdict.Invalid, verdict.Unable) as error:
-        assert str(error) or error.args
+        _must_speak(error)
         return False
     return True
 
@@ -290,7 +303,10 @@ def _review_answers(chance: Chance, room: Room) -> bool:
 def _plan_answers(chance: Chance, room: Room) -> bool:
     """What a reviewer of a plan prints, and the findings in it."""
     finding = {"severity": "minor", "file": None, "line": 3, "what": "x", "evidence": "y"}
-    verdict_: Any = {"verdict": chance.pick("PASS", "FAIL"), "findings": chance.pick([], [chance.spoil(finding)], odd=0.2)}
+    verdict_: Any = {
+        "verdict": chance.pick("PASS", "FAIL"),
+        "findings": chance.pick([], [chance.spoil(finding)], odd=0.2),
+    }
     usage = chance.spoil({"input_tokens": 1, "output_tokens": 2})
     document = {"type": "result", "structured_output": verdict_, "num_turns": 2, "total_cost_usd": 0.1, "usage": usage}
     if chance.is_(0.3):
@@ -330,7 +346,9 @@ def _claudex(chance: Chance, room: Room) -> bool:
     state.write_bytes(chance.damage(text.encode("utf-8", "replace"), 0.1))
     plan = project / "PLAN.md"
     plan.write_text("# P\n") if chance.is_(0.7) else plan.unlink(missing_ok=True)
-    (folder / f"{identifier}-findings-1.md").write_text(chance.choice(("## High\n- x\n", "No substantive findings.\n", "")))
+    (folder / f"{identifier}-findings-1.md").write_text(
+        chance.choice(("## High\n- x\n", "No substantive findings.\n", ""))
+    )
     only = chance.choice((None, "claudex"))
     document = room.answer(["--fail-open"], chance.text_of(_stop(chance, project)), project, only=only)
     for path in folder.iterdir():
@@ -339,7 +357,18 @@ def _claudex(chance: Chance, room: Room) -> bool:
 
 
 def _claudex_findings(chance: Chance, room: Room) -> bool:
-    lines = ("## High", "### Medium:", "- wrong", "1. two", "* none", "**Low**", "```", "", "No substantive findings.", "x")
+    lines = (
+        "## High",
+        "### Medium:",
+        "- wrong",
+        "1. two",
+        "* none",
+        "**Low**",
+        "```",
+        "",
+        "No substantive findings.",
+        "x",
+    )
     text = chance.damage(chance.lines((*lines, chance.word()), 30).encode("utf-8", "replace"), 0.3)
     counts, least = counting.count(text.decode("utf-8", "replace"))
     assert all(type(number) is int and number >= 0 for number in counts.values())
@@ -356,7 +385,9 @@ def _autopilot_state(chance: Chance) -> dict[str, Any]:
     state["tasks"] = [shape.new_task(1, "first"), shape.new_task("b", "second")]
     state["current_task"] = chance.pick(1, 1, "b", None, odd=0.05)
     state["step"] = chance.pick(*autopilot_table.STEPS, odd=0.03)
-    state["tasks"][0].update(coder=chance.choice(("pending", "done")), tester=chance.choice(("pending", "pass", "fail")))
+    state["tasks"][0].update(
+        coder=chance.choice(("pending", "done")), tester=chance.choice(("pending", "pass", "fail"))
+    )
     state["counters"] = {name: chance.pick(0, 1, 3, odd=0.02) for name in state["counters"]}
     loop = state["loop"]
     loop.update(then=chance.pick(None, "commit", odd=0.02), resume=chance.pick(None, "verify_func", odd=0.02))
@@ -384,13 +415,13 @@ def _autopilot_advance(chance: Chance, room: Room) -> bool:
     try:
         autopilot_state.need(str(project))
     except StoreError as error:
-        assert str(error)
+        _must_speak(error)
         return False
     before = path.read_bytes()
     try:
         answer = advance.advance(str(project), advance.parse(text), room.env, lambda warning: None)
     except CommandError as error:
-        assert str(error)
+        _must_speak(error)
         assert path.read_bytes() == before, "a refused event changes nothing"
         return True
     assert isinstance(answer["next"], str)
@@ -408,7 +439,11 @@ def _tool_use(chance: Chance, room: Room) -> bool:
     given = chance.pick("src/app.py", "src/a/b.py", "./src/../src/x", "README.md", f"{project}/src/y", odd=0.2)
     if isinstance(given, str) and chance.is_(0.15):
         given += chance.choice(("\0", "\ud800", "\x1b", "//", "/..", " "))
-    event = {**_stop(chance, project), "hook_event_name": "PreToolUse", "tool_name": chance.pick("Write", "Edit", odd=0.1)}
+    event = {
+        **_stop(chance, project),
+        "hook_event_name": "PreToolUse",
+        "tool_name": chance.pick("Write", "Edit", odd=0.1),
+    }
     event["tool_input"] = chance.spoil({"file_path": given}, 0.1)
     data = json.dumps(event).encode()
     document = room.answer(["--pre-tool-use"], data, project)
@@ -417,7 +452,9 @@ def _tool_use(chance: Chance, room: Room) -> bool:
     except ValueError:
         intact = False
     found = event["tool_input"].get("file_path")
-    is_code = isinstance(found, str) and "\0" not in found and os.path.normpath(found).startswith(("src/", f"{project}/src/"))
+    is_code = (
+        isinstance(found, str) and "\0" not in found and os.path.normpath(found).startswith(("src/", f"{project}/src/"))
+    )
     if intact and is_code and event["tool_name"] in ("Write", "Edit") and not state["plan_exists"]:
         assert _blocks(document), f"{found!r} is allowed"
     return intact and isinstance(found, str)
@@ -436,7 +473,9 @@ def _toml(chance: Chance, room: Room) -> bool:
         if name != section:
             lines.append(f"[{name}]")
             section = name
-        value = chance.pick('"opus"', '["opus", "sonnet"]', "3", "0.5", "true", '"scoped"', '"strict"', "[]", "{}", odd=0.0)
+        value = chance.pick(
+            '"opus"', '["opus", "sonnet"]', "3", "0.5", "true", '"scoped"', '"strict"', "[]", "{}", odd=0.0
+        )
         lines.append(f"{setting} = {value}")
     text = chance.damage("\n".join(lines).encode() + b"\n", 0.1)
     where = chance.choice((project / ".taskie" / "config.toml", room.home / ".config" / "taskie" / "config.toml"))
@@ -445,7 +484,9 @@ def _toml(chance: Chance, room: Room) -> bool:
     env = dict(room.env)
     for key in config.SETTINGS:
         if chance.is_(0.05):
-            env[f"TASKIE_{key.upper()}"] = chance.pick("1", "opus", "[1]", '["a"]', "x y", "-1", "nan", "1e400", odd=0.0)
+            env[f"TASKIE_{key.upper()}"] = chance.pick(
+                "1", "opus", "[1]", '["a"]', "x y", "-1", "nan", "1e400", odd=0.0
+            )
     try:
         found = config.load(str(project), env)
     finally:
@@ -506,7 +547,14 @@ def _outputs(chance: Chance, room: Room) -> bool:
 def _journals(chance: Chance, room: Room) -> bool:
     """The record of a plan's reviews."""
     project = room.project("journal")
-    entry = {"at": "2026-01-01T00:00:00Z", "review": "plan-review", "iteration": 1, "cost_usd": 0.5, "seconds": 3, "model": "opus"}
+    entry = {
+        "at": "2026-01-01T00:00:00Z",
+        "review": "plan-review",
+        "iteration": 1,
+        "cost_usd": 0.5,
+        "seconds": 3,
+        "model": "opus",
+    }
     lines = [chance.text_of(chance.spoil(entry, 0.2)).replace(b"\n", b" ") for _ in range(chance.randrange(1, 6))]
     (project / "reviews.jsonl").write_bytes(chance.damage(b"\n".join(lines) + b"\n", 0.2))
     found = journal.read(str(project))
@@ -529,7 +577,10 @@ def _recorded(chance: Chance, room: Room) -> bool:
 
 def _acceptance(chance: Chance, room: Room) -> bool:
     """The tables under a spec's Acceptance Verification."""
-    rows = [f"| AV-S{n} | {chance.word()} | `curl {chance.word()}` | 200 | {chance.pick('5s', '1 min', 'x', odd=0.0)} |" for n in range(3)]
+    rows = [
+        f"| AV-S{n} | {chance.word()} | `curl {chance.word()}` | 200 | {chance.pick('5s', '1 min', 'x', odd=0.0)} |"
+        for n in range(3)
+    ]
     table = ["| ID | Check | Command / Action | Expected | Timeout |", "|---|---|---|---|---|", *rows]
     text = "\n".join(["# S", "", "## Acceptance Verification", "", *table, "", chance.word()])
     found = acceptance.checks(chance.damage(text.encode("utf-8", "replace"), 0.4).decode("utf-8", "replace"))

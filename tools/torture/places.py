@@ -77,7 +77,7 @@ def is_alive(pid: int) -> bool:
 
 
 def end_orphans() -> list[str]:
-    """End what is still there of our own offspring; its names. Only our own: a process that we did not start is safe."""
+    """End what is still there of our own offspring; its names. A process that we did not start is safe."""
     names = []
     for _ in range(200):
         left = children()
@@ -186,7 +186,7 @@ def files(root: Path) -> dict[str, bytes]:
                 if entry.is_dir(follow_symlinks=False):
                     due.append(entry.path)
                 elif entry.is_symlink():
-                    found[name] = b"-> " + os.fsencode(os.readlink(entry.path))  # noqa: PTH115 - it is a path already
+                    found[name] = b"-> " + os.fsencode(os.readlink(entry.path))
                 elif entry.is_file(follow_symlinks=False):
                     with open(entry.path, "rb") as file:
                         found[name] = file.read()
@@ -197,20 +197,20 @@ def files(root: Path) -> dict[str, bytes]:
 
 def copy(source: str, to: str) -> None:
     """A tree with its modes and times: much faster than shutil, which counts."""
-    os.mkdir(to)  # noqa: PTH102
+    os.mkdir(to)
     with os.scandir(source) as entries:
         for entry in entries:
             target = f"{to}/{entry.name}"
             if entry.is_symlink():
-                os.symlink(os.readlink(entry.path), target)  # noqa: PTH115, PTH211
+                os.symlink(os.readlink(entry.path), target)
             elif entry.is_dir():
                 copy(entry.path, target)
             else:
                 info = entry.stat()
                 with open(entry.path, "rb") as file, open(target, "wb") as copied:
                     copied.write(file.read())
-                os.chmod(target, stat.S_IMODE(info.st_mode))  # noqa: PTH101
+                os.chmod(target, stat.S_IMODE(info.st_mode))
                 os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))
-    info = os.stat(source)  # noqa: PTH116
-    os.chmod(to, stat.S_IMODE(info.st_mode))  # noqa: PTH101
+    info = os.stat(source)
+    os.chmod(to, stat.S_IMODE(info.st_mode))
     os.utime(to, ns=(info.st_atime_ns, info.st_mtime_ns))

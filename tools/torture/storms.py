@@ -118,8 +118,12 @@ def concurrency(seconds: float, seed: int) -> Result:
                 if scene == "plan-stop":
                     state = json.loads((place.path / ".taskie/plans/test-plan/state.json").read_text())
                     if state["phase_iteration"] != 1:
-                        result.failures.append(Failure("state", f"{title}: iteration {state['phase_iteration']}", again))
-            result.notes.append(f"{title}: {len(started)} stops, {sum(_overlap(each)[0] for each in notes.values())} runs")
+                        result.failures.append(
+                            Failure("state", f"{title}: iteration {state['phase_iteration']}", again)
+                        )
+            result.notes.append(
+                f"{title}: {len(started)} stops, {sum(_overlap(each)[0] for each in notes.values())} runs"
+            )
     finally:
         places.end_orphans()
         shutil.rmtree(scratch, ignore_errors=True)
@@ -225,7 +229,7 @@ def _left(place: Place) -> list[str]:
     found = []
     for pid in places.descendants(os.getpid()):
         try:
-            inside = os.readlink(f"/proc/{pid}/cwd").startswith(str(place.root))  # noqa: PTH115
+            inside = os.readlink(f"/proc/{pid}/cwd").startswith(str(place.root))
             if inside and places.is_alive(pid):
                 found.append(Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").strip()[:80])
         except OSError:

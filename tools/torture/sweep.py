@@ -290,7 +290,11 @@ class Stage:
             if places.plain(name) not in self.known and not TOLD.match(name):
                 yield "leftover", name
         for name in sorted(self.stay):
-            if now.get(name) != self.before[name] and not OURS.match(name) and not _appended(self.before[name], now.get(name)):
+            if (
+                now.get(name) != self.before[name]
+                and not OURS.match(name)
+                and not _appended(self.before[name], now.get(name))
+            ):
                 yield "lost", f"{name} is {'gone' if name not in now else 'changed'}"
         said = self.repository()
         if said not in self.git:
@@ -299,7 +303,7 @@ class Stage:
     def _left_by_git(self) -> str:
         for folder, _, names in os.walk(self.place.path / ".git"):
             for name in names:
-                path = os.path.relpath(os.path.join(folder, name), self.root)  # noqa: PTH118
+                path = os.path.relpath(os.path.join(folder, name), self.root)
                 if THEIRS.match(path):
                     return path
         return ""
@@ -438,12 +442,12 @@ def _result(seen: Sequence[Seen], there: int, every: dict[str, list[Point]], beg
     children = sum(not re.match(r"(?:sh|stop-hook\.sh|python\S*): ", each.where) for each in reached)
     kinds = collections.Counter(each.point.fault for each in reached)
     result.notes = [
-        f"{there:,} points in {len(every) or 1} commands; {there - len(seen):,} were not tried, and {len(seen) - len(reached):,} "
-        "were tried and not reached, since a run takes not always the same way",
+        f"{there:,} points in {len(every) or 1} commands; {there - len(seen):,} were not tried, and "
+        f"{len(seen) - len(reached):,} were tried and not reached, since a run takes not always the same way",
         f"of those reached {inside:,} are about the project's files, {children:,} in programs that the command starts "
         f"(git, reviewer, check); {', '.join(f'{number} {name}' for name, number in sorted(kinds.items()))}",
-        f"{sum(bool(each.theirs) for each in seen)} times a git that was killed has left a lock or an object of its own: "
-        "the rest of that point is not judged",
+        f"{sum(bool(each.theirs) for each in seen)} times a git that was killed has left a lock or an object of its "
+        "own: the rest of that point is not judged",
         UNSEEN,
     ]
     return result
