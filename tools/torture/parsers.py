@@ -1,10 +1,11 @@
-"""One fuzzer for each parser: makes an input, has it read, says whether it came to a decision; raises if it is wrong."""
+"""One fuzzer for each parser: makes input, has it read, says whether it came to a decision; raises if that is wrong."""
 
 from __future__ import annotations
 
 import importlib
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -346,13 +347,12 @@ def _claudex(chance: Chance, room: Room) -> bool:
     state.write_bytes(chance.damage(text.encode("utf-8", "replace"), 0.1))
     plan = project / "PLAN.md"
     plan.write_text("# P\n") if chance.is_(0.7) else plan.unlink(missing_ok=True)
-    (folder / f"{identifier}-findings-1.md").write_text(
-        chance.choice(("## High\n- x\n", "No substantive findings.\n", ""))
-    )
+    found = folder / identifier / "findings-round-1.md"
+    found.parent.mkdir(exist_ok=True)
+    found.write_text(chance.choice(("## High\n- x\n", "No substantive findings.\n", "")))
     only = chance.choice((None, "claudex"))
     document = room.answer(["--fail-open"], chance.text_of(_stop(chance, project)), project, only=only)
-    for path in folder.iterdir():
-        path.unlink()
+    shutil.rmtree(folder)
     return _blocks(document) or bool(document.get("systemMessage")) or document.get("decision") == "approve"
 
 

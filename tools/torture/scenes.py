@@ -181,7 +181,7 @@ def _findings(place: Place) -> None:
     done = places.run(place.hook, cwd=place.path, env=place.env, stdin=place.event())
     assert "block" in done.answer, done
     (state,) = (place.path / ".claude" / "claudex").glob("*.state")
-    place.write(f".claude/claudex/{state.stem}-findings-1.md", "## High\n- wrong\n")
+    place.write(f".claude/claudex/{state.stem}/findings-round-1.md", "## High\n- wrong\n")
 
 
 def _spec(place: Place) -> None:
