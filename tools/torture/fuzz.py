@@ -17,8 +17,9 @@ from typing import Callable
 
 from tools.torture import places
 from tools.torture.chance import Chance
-from tools.torture.parsers import FUZZERS, Room
+from tools.torture.parsers import FUZZERS
 from tools.torture.results import Failure, Result
+from tools.torture.room import Room
 
 SLOW = 2.0  # seconds that no input may take; a machine under load is given three tries
 ENOUGH = 0.5

@@ -15,7 +15,7 @@ from pathlib import Path
 from tools.torture import places
 from tools.torture.results import Failure, Result
 from tools.torture.scenes import SCENES, Place
-from tools.torture.sweep import Stage
+from tools.torture.stage import Stage
 
 # What a client or a terminal sends; a process that is not ready for one ends by it, which is as good as any other end.
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCONT, signal.SIGWINCH, signal.SIGPIPE)
