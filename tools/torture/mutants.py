@@ -8,7 +8,6 @@ from __future__ import annotations
 import collections
 import json
 import multiprocessing
-import multiprocessing.pool
 import os
 import random
 import re
@@ -111,6 +110,7 @@ def _copy(to: Path) -> None:
 
 _folder: Path
 _sandbox: list[str]
+_broken: list[str] = []  # tests that fail here without any mutant, such as those of what a sandbox does not have
 
 
 def _begin(scratch: str, words: list[str]) -> None:
@@ -153,42 +153,43 @@ def _test(names: Sequence[str], seconds: float, deselected: Sequence[str] = ()) 
     return code, log.read_text(errors="replace")[-4000:]
 
 
-def _try(job: tuple[Mutant, tuple[str, ...], float]) -> dict[str, object]:
-    mutant, broken, until = job
+def _try(job: tuple[Mutant, float]) -> dict[str, object]:
+    mutant, until = job
     said: dict[str, object] = {"name": mutant.name, "path": mutant.path, "line": mutant.line}
     if time.time() > until:
         return {**said, "result": "no time"}
-    file = _folder / mutant.path
-    source = file.read_bytes()
     began = time.time()
-    try:
-        file.write_bytes(mutant.applied(source))
-        result, by = "survived", ""
-        for names in order(mutant.path, _folder):
-            code, words = _test(names, LIMIT, broken)
-            if code is None:
-                result, by = "killed", "time"
-            elif code not in (0, 5):
-                result = "killed"
-                failed = re.search(r"^(?:FAILED|ERROR) (\S+)", words, re.MULTILINE)
-                by = failed[1] if failed else f"exit {code}"
-            if result == "killed":
-                break
-    finally:
-        file.write_bytes(source)
+    result, by = "survived", ""
+    for names in order(mutant.path, _folder):
+        by = _killed_by(mutant, names)
+        if by:
+            result = "killed"
+            break
     return {**said, "result": result, "by": by, "seconds": round(time.time() - began, 1)}
 
 
-def _baseline(name: str) -> list[str]:
-    """What fails here without any mutant, such as a test of something that the sandbox does not have."""
-    broken: list[str] = []
-    for _ in range(8):
-        code, words = _test(TESTS[name], 900.0, broken)
-        failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", words, re.MULTILINE)
-        if code in (0, 5) or not failed:
-            break
-        broken += failed
-    return broken
+def _killed_by(mutant: Mutant, names: Sequence[str]) -> str:
+    """The test that notices it, and that passes without it; empty if there is none."""
+    file = _folder / mutant.path
+    source = file.read_bytes()
+    while True:
+        try:
+            file.write_bytes(mutant.applied(source))
+            code, words = _test(names, LIMIT, _broken)
+        finally:
+            file.write_bytes(source)
+        if code in (0, 5):
+            return ""
+        if code is None:
+            return "time"
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", words, re.MULTILINE)
+        if failed is None or code in (2, 3, 4):  # the tests themselves cannot be imported any more
+            return f"exit {code}"
+        if _test([failed[1]], LIMIT)[0] in (0, 5):
+            return failed[1]
+        if failed[1] in _broken:
+            return ""
+        _broken.append(failed[1])
 
 
 def excused() -> dict[str, str]:
@@ -208,10 +209,7 @@ def run(many: int, seconds: float, seed: int, *, workers: int = 2, at: str | Non
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     try:
         with multiprocessing.get_context("fork").Pool(workers, _begin, (str(scratch), words)) as pool:
-            due = [each for each in chosen if each.name not in known]
-            packages = sorted({package(each.path) for each in due})
-            broken = dict(zip(packages, _baselines(pool, packages)))
-            jobs = [(each, tuple(broken[package(each.path)]), until) for each in due]
+            jobs = [(each, until) for each in chosen if each.name not in known]
             for said in pool.imap_unordered(_try, jobs):
                 if said["result"] != "no time":
                     known[str(said["name"])] = said
@@ -224,24 +222,7 @@ def run(many: int, seconds: float, seed: int, *, workers: int = 2, at: str | Non
     result.notes += [f"{len(chosen) - len(tried)} of {len(chosen)} were not tried: the time was over"] * (
         len(tried) < len(chosen)
     )
-    left_out = sorted({name for names in broken.values() for name in names})
-    if left_out:
-        result.notes.append(f"{len(left_out)} tests fail in the sandbox without any mutant, and were left out")
     return result
-
-
-def _baselines(pool: multiprocessing.pool.Pool, packages: Sequence[str]) -> list[list[str]]:
-    """Once for each package and each state of the code; the tests of a package take about a minute."""
-    kept = KEPT.with_name("baseline.json")
-    stamp = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    found: dict[str, list[str]] = {}
-    if kept.exists():
-        content = json.loads(kept.read_text())
-        found = content["broken"] if content["commit"] == stamp else {}
-    missing = [name for name in packages if name not in found]
-    found.update(zip(missing, pool.map(_baseline, missing, chunksize=1)))
-    kept.write_text(json.dumps({"commit": stamp, "broken": found}))
-    return [found[name] for name in packages]
 
 
 def _known() -> dict[str, dict[str, object]]:
