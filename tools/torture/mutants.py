@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.torture import places
-from tools.torture.mutating import Mutant, mutants
+from tools.torture.mutating import Mutant, mutants, parses
 from tools.torture.places import ROOT
 from tools.torture.results import Failure, Result
 
@@ -70,7 +70,10 @@ def choose(many: int, chance: random.Random) -> list[Mutant]:
     for group in groups.values():
         chance.shuffle(group)
     for number in range(max(map(len, groups.values()))):
-        chosen += [group[number] for group in groups.values() if number < len(group)]
+        if len(chosen) >= many:
+            break
+        due = [group[number] for group in groups.values() if number < len(group)]
+        chosen += [each for each in due if parses(each, (ROOT / each.path).read_bytes())]
     return chosen[:many]
 
 
@@ -142,12 +145,8 @@ def _test(names: Sequence[str], seconds: float, deselected: Sequence[str] = ()) 
         try:
             code: int | None = process.wait(seconds)
         except subprocess.TimeoutExpired:
-            process.terminate()  # unshare, which takes everything in the sandbox with it
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()  # unshare, which takes everything in the sandbox with it
+            process.wait()
             code = None
     shutil.rmtree(temporary, ignore_errors=True)
     return code, log.read_text(errors="replace")[-4000:]
