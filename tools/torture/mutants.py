@@ -66,7 +66,7 @@ def choose(many: int, chance: random.Random) -> list[Mutant]:
     for each in {each.name: each for each in every()}.values():
         if each.kind != "constant" or chance.random() < CONSTANTS:
             groups[package(each.path)].append(each)
-    chosen = []
+    chosen: list[Mutant] = []
     for group in groups.values():
         chance.shuffle(group)
     for number in range(max(map(len, groups.values()))):
@@ -253,6 +253,8 @@ def _count(result: Result, tried: dict[str, dict[str, object]], words: Sequence[
     if result.reached >= 10 and killed < FLOOR * result.reached:
         what = f"{killed} of {result.reached} killed, at least {FLOOR:.0%} are due"
         result.failures.append(Failure("below the floor", what, "python -m tools.torture --only mutants"))
+    late = sum(said.get("by") == "time" for said in tried.values())
+    result.notes.insert(0, f"{late} were killed only by taking longer than {LIMIT:g} s, which a busy machine does, too")
     result.notes.insert(0, f"killed of those that change anything visible: {', '.join(parts)}")
     if not words:
         result.notes.insert(1, "without a sandbox: this machine does not let us make one")
