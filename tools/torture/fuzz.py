@@ -93,9 +93,9 @@ def run(inputs: int, seconds: float, seed: int, *, workers: int = 2, at: str | N
             return Result("fuzz", 1, 1)
         weights = sum(each.weight for each in FUZZERS.values())
         jobs = [
-            (name, seed, first, BATCH, began + seconds)
+            (name, seed, first, min(BATCH, inputs * each.weight // weights + 1 - first), began + seconds)
             for name, each in FUZZERS.items()
-            for first in range(0, max(BATCH, inputs * each.weight // weights), BATCH)
+            for first in range(0, inputs * each.weight // weights + 1, BATCH)
         ]
         Chance(seed).shuffle(jobs)
         with multiprocessing.get_context("fork").Pool(workers, _begin, (str(scratch),)) as pool:

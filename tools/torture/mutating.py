@@ -135,6 +135,8 @@ def _constants(value: object) -> Iterator[tuple[str, str]]:
 
 def _is_text(node: ast.BinOp) -> bool:
     """Adding texts: the change would fail at once, which shows nothing."""
+    sides = (node.left, node.right)
     return any(
-        isinstance(each, ast.Constant) and isinstance(each.value, (str, bytes)) for each in (node.left, node.right)
+        isinstance(each, ast.JoinedStr) or (isinstance(each, ast.Constant) and isinstance(each.value, (str, bytes)))
+        for each in sides
     )
