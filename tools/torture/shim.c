@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { READ = 1, STAT = 2, WRITE = 4, CLOSE = 8, SPAWN = 16, WAIT = 32 };
+enum { READ = 1, STAT = 2, WRITE = 4, CLOSE = 8, SPAWN = 16, WAIT = 32, CHANGE = 64 }; /* CHANGE needs no room */
 
 struct control {
     uint64_t count;    /* calls so far, of all processes */
@@ -175,7 +175,7 @@ ON_FD(WRITE, int, fsync, (int fd), fd)
 ON_FD(WRITE, int, fdatasync, (int fd), fd)
 ON_FD(WRITE, int, ftruncate, (int fd, off_t n), fd, n)
 ON_FD(WRITE, int, ftruncate64, (int fd, off64_t n), fd, n)
-ON_FD(WRITE, int, fchmod, (int fd, mode_t m), fd, m)
+ON_FD(CHANGE, int, fchmod, (int fd, mode_t m), fd, m)
 ON_FD(STAT, off_t, lseek, (int fd, off_t o, int w), fd, o, w)
 ON_FD(STAT, off64_t, lseek64, (int fd, off64_t o, int w), fd, o, w)
 ON_FD(STAT, int, fstat, (int fd, struct stat *s), fd, s)
@@ -188,10 +188,10 @@ ON_PATH(STAT, int, lstat64, (const char *path, struct stat64 *s), path, s)
 ON_PATH(STAT, int, access, (const char *path, int m), path, m)
 ON_PATH(STAT, ssize_t, readlink, (const char *path, char *b, size_t n), path, b, n)
 ON_PATH(STAT, int, chdir, (const char *path), path)
-ON_PATH(WRITE, int, unlink, (const char *path), path)
-ON_PATH(WRITE, int, rmdir, (const char *path), path)
+ON_PATH(CHANGE, int, unlink, (const char *path), path)
+ON_PATH(CHANGE, int, rmdir, (const char *path), path)
 ON_PATH(WRITE, int, mkdir, (const char *path, mode_t m), path, m)
-ON_PATH(WRITE, int, chmod, (const char *path, mode_t m), path, m)
+ON_PATH(CHANGE, int, chmod, (const char *path, mode_t m), path, m)
 ON_PATH(WRITE, int, rename, (const char *path, const char *to), path, to)
 ON_PATH(WRITE, int, link, (const char *path, const char *to), path, to)
 ON_PATH(WRITE, int, symlink, (const char *path, const char *to), path, to)
@@ -199,12 +199,12 @@ ON_DIR(STAT, int, fstatat, (int fd, const char *path, struct stat *s, int f), fd
 ON_DIR(STAT, int, fstatat64, (int fd, const char *path, struct stat64 *s, int f), fd, path, s, f)
 ON_DIR(STAT, int, faccessat, (int fd, const char *path, int m, int f), fd, path, m, f)
 ON_DIR(STAT, ssize_t, readlinkat, (int fd, const char *path, char *b, size_t n), fd, path, b, n)
-ON_DIR(WRITE, int, unlinkat, (int fd, const char *path, int f), fd, path, f)
+ON_DIR(CHANGE, int, unlinkat, (int fd, const char *path, int f), fd, path, f)
 ON_DIR(WRITE, int, mkdirat, (int fd, const char *path, mode_t m), fd, path, m)
-ON_DIR(WRITE, int, fchmodat, (int fd, const char *path, mode_t m, int f), fd, path, m, f)
+ON_DIR(CHANGE, int, fchmodat, (int fd, const char *path, mode_t m, int f), fd, path, m, f)
 ON_DIR(WRITE, int, renameat, (int fd, const char *path, int d, const char *to), fd, path, d, to)
 ON_DIR(WRITE, int, linkat, (int fd, const char *path, int d, const char *to, int f), fd, path, d, to, f)
-ON_DIR(WRITE, int, utimensat, (int fd, const char *path, const struct timespec t[2], int f), fd, path, t, f)
+ON_DIR(CHANGE, int, utimensat, (int fd, const char *path, const struct timespec t[2], int f), fd, path, t, f)
 
 /* A close that fails has closed all the same. */
 int close(int fd) {

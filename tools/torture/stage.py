@@ -20,7 +20,7 @@ from tools.torture.places import Ended
 from tools.torture.results import Failure
 from tools.torture.scenes import SCENES, Place, Scene
 
-READ, STAT, WRITE, CLOSE, SPAWN, WAIT = 1, 2, 4, 8, 16, 32
+READ, STAT, WRITE, CLOSE, SPAWN, WAIT, CHANGE = 1, 2, 4, 8, 16, 32, 64  # as in shim.c
 EIO, EAGAIN, ENOSPC, SIGKILL = 5, 11, 28, 9
 # What programs that we only start keep for themselves: a git that is killed leaves its lock, a shell half a line.
 THEIRS = re.compile(r"project/\.git/.*(?:\.lock|tmp_\w+)$")
@@ -42,9 +42,9 @@ class Fault:
 
 
 FAULTS = {
-    "kill": Fault(0, READ | STAT | WRITE | CLOSE | SPAWN | WAIT),
-    "EIO": Fault(EIO, READ | STAT | WRITE | CLOSE),
-    "EIO+": Fault(EIO, READ | STAT | WRITE | CLOSE, True),
+    "kill": Fault(0, READ | STAT | WRITE | CHANGE | CLOSE | SPAWN | WAIT),
+    "EIO": Fault(EIO, READ | STAT | WRITE | CHANGE | CLOSE),
+    "EIO+": Fault(EIO, READ | STAT | WRITE | CHANGE | CLOSE, True),
     "ENOSPC": Fault(ENOSPC, WRITE),
     "ENOSPC+": Fault(ENOSPC, WRITE, True),
     "EAGAIN": Fault(EAGAIN, SPAWN),
@@ -267,7 +267,11 @@ class Stage:
         return [
             ("lost", f"{name} is gone, and its text is nowhere")
             for name, text in self.before.items()
-            if text and text not in there and name not in states and not _appended(text, now.get(name))
+            if name in self.after[0]
+            and text
+            and text not in there
+            and name not in states
+            and not _appended(text, now.get(name))
         ]
 
     def _next(self, ended: Ended) -> Iterator[tuple[str, str]]:
