@@ -28,6 +28,13 @@ class Result:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def failed(self) -> str:
+        """How many failures of which kinds, in one cell."""
+        if not self.many and not self.failures:
+            return "not measured"
+        return f"{len(self.failures)}: {self.kinds}" if self.failures else "0"
+
+    @property
     def kinds(self) -> str:
         counted = collections.Counter(failure.kind for failure in self.failures)
         return ", ".join(f"{number} {kind}" for kind, number in counted.most_common())
@@ -37,8 +44,7 @@ def table(results: Sequence[Result]) -> str:
     """In Markdown, which reads well in a terminal, too."""
     lines = ["| part | tried | reached | failures | seconds |", "|---|---:|---:|---|---:|"]
     for each in results:
-        failed = f"{len(each.failures)}: {each.kinds}" if each.failures else "0"
-        lines.append(f"| {each.part} | {each.many:,} | {each.reached:,} | {failed} | {each.seconds:.0f} |")
+        lines.append(f"| {each.part} | {each.many:,} | {each.reached:,} | {each.failed} | {each.seconds:.0f} |")
     notes = [f"- {each.part}: {note}" for each in results for note in each.notes]
     return "\n".join([*lines, *([""] if notes else []), *notes])
 
