@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -239,7 +240,7 @@ def _count(result: Result, tried: dict[str, dict[str, object]], words: Sequence[
         how = "undecided" if said.get("by") == "time" else how
         of[how] += 1
         if how == "survived":
-            again = f'python -m tools.torture --only mutants --at "{name}"'
+            again = f"python -m tools.torture --only mutants --at {shlex.quote(name)}"
             result.notes.append(f"survived: {name} (line {said['line']}; again: {again})")
     result.many = len(tried)
     result.reached = sum(of["killed"] + of["survived"] for of in scores.values())
