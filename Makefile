@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest
 JOBS ?= 2
 
-.PHONY: test test-state test-validation test-client lint generate coverage bench demo dist clean
+.PHONY: test test-state test-validation test-client lint generate coverage bench torture demo dist clean
 
 test: $(VENV)/ready
 	$(PYTEST) -n $(JOBS) $(ARGS)
@@ -38,6 +38,10 @@ coverage: $(VENV)/ready
 
 bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks
+
+# Faults, floods, storms, mutants: an hour or more. TORTURE='--only sweep --seconds 300' for less.
+torture: $(VENV)/ready
+	$(BIN)/python -m tools.torture $(TORTURE)
 
 demo:
 	$(PYTHON) -m taskie demo

@@ -1,0 +1,140 @@
+"""The torture's own parts, as far as they are quick: what it changes, what it never touches, that it can fail."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+from tools.torture import mutants, mutating, places
+from tools.torture.results import Failure, Result, table
+from tools.torture.stage import Point
+
+
+def torture(*words: str) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
+    return subprocess.run(
+        [sys.executable, "-m", "tools.torture", *words],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "changed"),
+    [
+        ("x = a == b", "x = (a != b)"),
+        ("x = a and b", "x = (a or b)"),
+        ("x = not a", "x = (a)"),
+        ("x = 7", "x = (8)"),
+        ("x = True", "x = False"),
+        ("x = 'word'", 'x = ""'),
+        ("f(a)", "pass"),
+        ("raise E", "pass"),
+        ("def f():\n    return a", "def f():\n    return None"),
+        ("x = a if b else c", "x = (c)"),
+    ],
+)
+def test_a_mutant_of_each_kind(source: str, changed: str) -> None:
+    found = [each.applied(source.encode()).decode() for each in mutating.mutants("m.py", source)]
+    assert changed in found
+
+
+def test_what_is_for_type_checkers_or_readers_is_not_changed() -> None:
+    source = '"""Words."""\nif TYPE_CHECKING:\n    x = 1\n\n\ndef f(a: "int" = None) -> "str":\n    """More."""\n'
+    assert mutating.mutants("m.py", source) == []
+
+
+def test_what_ends_processes_is_never_changed() -> None:
+    never = {"taskie/programs.py", "taskie/spawning.py", "pytest_taskie/_processes.py"}
+    client = {str(path.relative_to(ROOT)) for path in (ROOT / "pytest_taskie" / "client").glob("*.py")}
+    assert len(client) > 5
+    assert {each.path for each in mutants.every()} & (never | client) == set()
+
+
+def test_every_module_has_tests_that_can_kill_its_mutants() -> None:
+    for name, folders in mutants.TESTS.items():
+        assert (ROOT / name).is_dir()
+        assert all((ROOT / folder).exists() for folder in folders)
+    assert ast.parse((ROOT / "tools" / "torture" / "mutants.py").read_text())
+
+
+def test_a_failure_names_the_command_that_shows_it_again() -> None:
+    point = Point("plan-stop", "EIO+", 12, False)
+    assert point.again.endswith("--at plan-stop:EIO+:12:out")
+    assert Point.parse(point.name) == point
+
+
+def test_the_table_counts_failures_by_kind() -> None:
+    failures = [Failure("lost", "a", "x"), Failure("lost", "b", "x"), Failure("hung", "c", "x")]
+    assert "| sweep | 1,200 | 1,000 | 3: 2 lost, 1 hung | 7 |" in table([Result("sweep", 1200, 1000, failures, 7.2)])
+
+
+def test_a_few_inputs_of_every_fuzzer() -> None:
+    done = torture("--only", "fuzz", "--inputs", "300", "--seconds", "60")
+    assert "| fuzz | 3" in done.stdout, done.stderr
+
+
+CARELESS = """
+import os
+name = ".taskie/plans/test-plan/state.json"
+text = open(name).read().replace("8", "5")
+open(name, "w").close()
+with open(name + ".new", "w") as file:
+    file.write(text)
+os.rename(name + ".new", name)
+"""
+# In place of a command that the torture knows stands one that is careless.
+SWEEP = """
+import sys
+from tools.torture import scenes, sweep
+scene, program = scenes.SCENES["state-set"], sys.argv[1]
+command = [sys.executable, "-I", "-S", program]
+scenes.SCENES["state-set"] = scenes.Scene(scene.make, lambda place: command)
+result = sweep.run(60, 60, 1, only=("state-set",))
+print(result.reached, result.kinds)
+"""
+LEAVING = """
+from pathlib import Path
+from tools.torture import places
+places.adopt_orphans()
+ended = places.run(["sh", "-c", "sleep 60 & sleep 60 & exit 3"], cwd=Path("/"), env={"PATH": "/usr/bin:/bin"})
+print(ended.code, len(ended.survivors), len(places.children()))
+"""
+
+
+def script(text: str, *words: str) -> str:
+    """Apart from pytest: a process with threads must not fork."""
+    done = subprocess.run(
+        [sys.executable, "-c", text, *words], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD")
+class TestTheSweep:
+    def test_finds_a_state_that_is_cut(self, tmp_path: Path) -> None:
+        program = tmp_path / "careless.py"
+        program.write_text(CARELESS)
+        said = script(SWEEP, str(program))
+        assert int(said.split()[0]) > 40
+        assert " corrupt" in said
+        assert " traceback" in said
+
+    def test_ends_what_a_command_leaves_running(self) -> None:
+        assert script(LEAVING) == "3 2 0\n"
+
+
+def test_a_name_without_what_differs_from_run_to_run() -> None:
+    assert places.plain("a/.state.json.1234.ab12") == places.plain("a/.state.json.9.ab7")
+    assert places.plain("a/.state.json.1.x") != places.plain("a/state.json")
