@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from taskie import config, programs
+from taskie import config, lockfile, programs
 from taskie.plans.providers import CLAUDE, PROVIDERS, provider_of
 from taskie.protocol import shown
 from taskie.setup import editing, gates, paths, settings
@@ -74,6 +74,7 @@ class Facts:
     env: Mapping[str, str]
     missing: Mapping[str, str] = field(default_factory=dict)  # other programs that review, with what to do about it
     gates: gates.GateFacts | None = None
+    unlockable: str | None = None  # why the project's directory cannot be locked
     loaded: bool = False  # as a plugin, by the session that asks: no settings file says so with `--plugin-dir`
 
 
@@ -95,6 +96,7 @@ def look(cwd: str, env: Mapping[str, str], *, loaded: bool = False) -> Facts:
         env=env,
         missing=_missing(configured, env),
         gates=gates.look(cwd, env, hook.python),
+        unlockable=lockfile.why_needed(root),
         loaded=loaded,
     )
 
