@@ -1,7 +1,7 @@
 """A lock for file systems that have none: a file that names its holder. Knows who is dead, not what is locked.
 
-Slower than `flock` and less sure, since nobody removes it for a process that is killed: whoever comes next does, at once
-if the holder was of this machine, and else when no hook can still be running.
+Slower than `flock` and less sure, since nobody removes it for a process that is killed: whoever comes next does, at
+once if the holder was of this machine, and else when no hook can still be running.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import os
 import time
 
 from taskie.protocol import BUDGET
-from taskie.store import LOCK_FILE, UNLOCKABLE, close, remove
 
 LONGEST = BUDGET + 300.0  # seconds that any process may hold one; nobody can ask another machine
 HALF_WRITTEN = 5.0  # seconds, after which a file without a holder is no longer being written
@@ -37,7 +36,7 @@ class LockFile:
 
     def release(self) -> None:
         if self._mine and _read(self._path) == self._mine:
-            remove(self._path)
+            _remove(self._path)
         self._mine = b""
 
     def is_held(self) -> bool:
@@ -62,10 +61,10 @@ class LockFile:
         try:
             os.write(fd, mine)
         except BaseException:
-            remove(self._path)
+            _remove(self._path)
             raise
         finally:
-            close(fd)
+            _close(fd)
         self._mine = mine
         return _read(self._path) == mine
 
@@ -79,34 +78,24 @@ class LockFile:
                 os.rmdir(broom)  # of somebody who was killed just then
             return False
         try:
-            return not self.is_held() and (remove(self._path) or not os.path.lexists(self._path))
+            return not self.is_held() and _remove(self._path)
         finally:
             os.rmdir(broom)
 
 
-def place(directory: str) -> str:
-    """The lock of a directory. In a repository's root it would be one of the user's files, so git keeps it."""
-    inner = os.path.join(directory, ".git")
-    return os.path.join(inner if os.path.isdir(inner) else directory, LOCK_FILE)
-
-
-def why_needed(directory: str) -> str | None:
-    """Why a directory cannot be locked by the system itself; None if it can."""
-    import fcntl
-
+def _close(fd: int) -> None:
     try:
-        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        os.close(fd)
     except OSError:
-        return None  # whoever uses it says so
+        pass  # it is closed nevertheless
+
+
+def _remove(path: str) -> bool:
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return None
-    except OSError as error:
-        return error.strerror if error.errno in UNLOCKABLE else None
-    finally:
-        close(fd)
-    return None
+        os.unlink(path)
+    except OSError:
+        return not os.path.lexists(path)
+    return True
 
 
 def _read(path: str) -> bytes:
@@ -119,7 +108,7 @@ def _read(path: str) -> bytes:
     except OSError:
         return b""
     finally:
-        close(fd)
+        _close(fd)
 
 
 def _machine() -> bytes:
@@ -145,7 +134,7 @@ def _birth(process: int) -> bytes:
     except (OSError, IndexError):
         return b""
     finally:
-        close(fd)
+        _close(fd)
 
 
 def _is_alive(process: int) -> bytes:

@@ -85,7 +85,7 @@ def read_object(path: str, limit: int = MAX_STATE) -> dict[str, Any] | None:
 
 
 def close(fd: int) -> None:
-    """Give it back, which it is even if an error is reported: of what is read and of what is synchronised it is none."""
+    """Give it back. An error that is reported says nothing about what was read, or is on the disk already."""
     try:
         os.close(fd)
     except OSError:
@@ -237,6 +237,15 @@ def _swept(path: str) -> bool:
         close(fd)
 
 
+def sweep(path: str) -> None:
+    """Remove what a killed `replace` has left in place of this file, if it has."""
+    directory, name = os.path.split(path)
+    try:
+        _swept(os.path.join(directory, f".{name}.new"))
+    except OSError:
+        pass
+
+
 def _is_at(fd: int, path: str) -> bool:
     """Whether the open file still has this name."""
     try:
@@ -281,9 +290,11 @@ class Lock:
                 return True
 
     def _take_file(self, patience: float) -> bool:
-        from taskie.lockfile import LockFile, place
+        from taskie.lockfile import LockFile
 
-        file = LockFile(place(self._directory))
+        # In a repository's root it would be one of the user's files, so it is among git's own.
+        inner = os.path.join(self._directory, ".git")
+        file = LockFile(os.path.join(inner if os.path.isdir(inner) else self._directory, LOCK_FILE))
         try:
             held = file.take(patience)
         except OSError as error:

@@ -196,9 +196,7 @@ class TestUntilTheStateIsWritten:
         checked_hook()
         assert checked_hook.changed == {f"{HERE}/.{NAME}.replaced"}
 
-    def test_a_killed_run_is_put_right_whatever_is_due_now(
-        self, checked_hook: CheckedHook, earlier: Plan
-    ) -> None:
+    def test_a_killed_run_is_put_right_whatever_is_due_now(self, checked_hook: CheckedHook, earlier: Plan) -> None:
         earlier.write(f".{NAME}.old", EARLIER)
         earlier.write(NAME, "# hal")
         earlier.state.write(phase="plan-review", next_phase=None)

@@ -1,11 +1,13 @@
 /* Calls of the C library that fail where FAULTS says so: "rename=5@/state.json,flock=95@*,read=5@/plan.md#1".
-   CALL=ERRNO@END-OF-THE-PATH, of which only the N-th with #N. `close` and, with "done-", any other is done and fails. */
+   CALL=ERRNO@END-OF-THE-PATH, of which only the N-th with #N. "close" and "done-rename" are done, and fail. In place of
+   an error -9 ends the process there. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +52,12 @@ static int fault_of(const char *call, int fd) {
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-#define FAILING(error) do { int found_ = (error); if (found_) { errno = found_; return -1; } } while (0)
+#define FAILING(error) \
+    do { \
+        int found_ = (error); \
+        if (found_ < 0) kill(getpid(), -found_); \
+        if (found_) { errno = found_; return -1; } \
+    } while (0)
 
 #define OPENING(name) \
     int name(const char *path, int flags, ...) { \

@@ -20,7 +20,9 @@ class Faulty:
         self._library = library
 
     def __call__(self, *faults: str) -> dict[str, str]:
-        """`faulty("rename=5@/state.json")`: CALL=ERRNO@END-OF-THE-PATH; with #N only the N-th of a process."""
+        """`faulty("rename=5@/state.json")`: CALL=ERRNO@END-OF-THE-PATH; with #N only the N-th of a process.
+
+        -9 for an error kills the process."""
         return {"LD_PRELOAD": str(self._library), "FAULTS": ",".join(faults)}
 
 
