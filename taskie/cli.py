@@ -100,7 +100,7 @@ def _unwritable(error: OSError) -> CommandError:
 
 
 def _refused(error: OSError) -> CommandError:
-    """What the system has not allowed, and nobody has foreseen: no descriptors left, no temporary folder, a bad disk."""
+    """What the system has not allowed, and nobody foresaw: no descriptors left, no temporary folder, a bad disk."""
     about = f" ({shown(os.fsdecode(error.filename))})" if isinstance(error.filename, (str, bytes)) else ""
     return CommandError(f"the system does not allow it: {error.strerror or error}{about}")
 

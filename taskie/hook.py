@@ -100,7 +100,7 @@ def answer(
 
 
 def _event(name: str | None, began: int) -> Event:
-    """The event on stdin. One that cannot be read is still one to a guard, which must not let through what it missed."""
+    """The event on stdin. One that cannot be read is one to a guard, which must not let through what it missed."""
     try:
         event = parse_event(read_stdin())
     except InputError as error:

@@ -37,7 +37,8 @@ def test_a_commit_without_a_temporary_folder(autopilot: Autopilot, tmp_path: Pat
     # Python tries other folders, down to the one that it is in, before it gives up.
     script = (
         "import os, sys, tempfile; sys.path.insert(0, sys.argv.pop(1)); "
-        "tempfile._candidate_tempdir_list = lambda: [os.environ['TMPDIR']]; from taskie.cli import main; sys.exit(main())"
+        "tempfile._candidate_tempdir_list = lambda: [os.environ['TMPDIR']]; "
+        "from taskie.cli import main; sys.exit(main())"
     )
     place = tmp_path / "gone"
     if how == "a file":

@@ -1,4 +1,4 @@
-"""Where our package cannot be read, or Python not started: the client gets its JSON and exit 0, and the stop its way."""
+"""Where our package cannot be read, or Python not started: the client gets its JSON and exit 0."""
 
 from __future__ import annotations
 
