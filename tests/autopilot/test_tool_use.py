@@ -252,7 +252,7 @@ class TestInput:
         result = run_hook(command=HOOK, stdin=stdin)
         assert (result.exit_code, result.stdout, "Traceback" in result.stderr) == (0, "", False)
 
-    @pytest.mark.parametrize("path", ["src/\ud800", "\ud800", "src/\udcff", "src/" + "x" * 5000, "src/" + "x/" * 3000])
+    @pytest.mark.parametrize("path", ["src/\ud800", "\ud800", "src/" + "x" * 5000, "src/" + "x/" * 3000])
     def test_a_path_that_no_disk_has(self, unplanned: Autopilot, path: str) -> None:
         stdin = json.dumps({"tool_name": "Write", "tool_input": {"file_path": path}, "cwd": str(unplanned.root)})
         said = unplanned.unread(stdin)

@@ -130,7 +130,7 @@ class TestTheTemporaryFile:
                 state.with_name(".state.json.new").rename(state)
                 other.close()
 
-        monkeypatch.setattr(store.time, "sleep", sleep)
+        monkeypatch.setattr("taskie.store.time.sleep", sleep)
         store.replace(str(state), b"ours")
         assert state.read_text() == "ours"
         assert [path.name for path in state.parent.iterdir()] == ["state.json"]
@@ -148,7 +148,12 @@ class TestTheTemporaryFile:
         """A clone may bring one, and it is nobody's."""
         (elsewhere := tmp_path / "elsewhere").write_text("mine")
         way = state.with_name(".state.json.new")
-        {"file": way.touch, "link": lambda: way.symlink_to(elsewhere), "FIFO": lambda: os.mkfifo(way)}[kind]()
+        if kind == "file":
+            way.touch()
+        elif kind == "link":
+            way.symlink_to(elsewhere)
+        else:
+            os.mkfifo(way)
         store.replace(str(state), b"ours")
         assert state.read_text() == "ours"
         assert elsewhere.read_text() == "mine"

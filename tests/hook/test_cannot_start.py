@@ -32,7 +32,7 @@ def spoil(name: str, text: str) -> Callable[[Path], object]:
     return lambda home: (home / name).write_text(text)
 
 
-SPOILED = {
+SPOILED: dict[str, Callable[[Path], object]] = {
     "syntax": spoil("taskie/hook.py", "def main(:\n"),
     "import": spoil("taskie/protocol.py", "import nothing_of_that_name\n"),
     "quotes": spoil("taskie/guard.py", "raise ValueError('\"\\\\ \\n \\x1b \\u2026')\n"),

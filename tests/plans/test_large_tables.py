@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
@@ -36,7 +36,7 @@ def grows(do: Callable[[int], Callable[[], object]]) -> float:
     return work(do(MANY)) / max(work(do(FEW)), 1e-6)
 
 
-PHASES = {
+PHASES: dict[str, dict[str, Any]] = {
     "at work": {"phase": "next-task", "next_phase": "complete-task", "current_task": "1"},
     "a review of the tasks": {"phase": "create-tasks", "next_phase": "tasks-review"},
     "complete": {"phase": "complete", "next_phase": None},
