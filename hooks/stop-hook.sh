@@ -2,8 +2,12 @@
 # Taskie's hooks start here. Answers by itself where no engine can apply; everything else is Python's.
 #
 #   stop-hook.sh                  errors in the input exit 2, for scripts and tests
-#   stop-hook.sh --fail-open      as the client runs it: always exit 0, since exit 2 would block the stop
+#   stop-hook.sh --fail-open      as the client runs it: exit 0 and JSON, since exit 2 would block the stop
 #   stop-hook.sh --pre-tool-use   the hook for another event; silence allows what it is about
+#
+# That holds also where no Python can be started, or where it cannot read our package. It does not where Python starts
+# and fails before our first line, its own library being gone: it exits 1 then, which allows the stop, but without JSON.
+# And where a disk fails just as it opens stop_hook.py, it exits 2. This shell does not stay beside it to answer.
 #
 # No `set -e` or `-u`: the shell's own errors exit 2. stdin is left alone: the shell reads byte by byte.
 
@@ -96,8 +100,18 @@ if [ -z "$python" ]; then
     fi
 fi
 
+approve() {
+    trap - EXIT
+    echo "{\"systemMessage\": \"Taskie $1\", \"suppressOutput\": true}"
+    exit 0
+}
+no_python() { approve 'found no Python: install Python 3.9 or newer, or set TASKIE_PYTHON to one.'; }
+
+[ -r "${self%/*}/stop_hook.py" ] || approve 'cannot read its own files: install it again.' # Python would exit 2
 if [ -x "$python" ] && [ ! -d "$python" ]; then
+    # What the system cannot run ends the shell: dash by way of its trap, bash only if it is not told to go on.
+    trap no_python EXIT
+    [ -n "$BASH_VERSION" ] && shopt -s execfail
     exec "$python" -I -S "${self%/*}/stop_hook.py" "$@"
 fi
-echo '{"systemMessage": "Taskie found no Python: install Python 3.9 or newer, or set TASKIE_PYTHON to one.", "suppressOutput": true}'
-exit 0
+no_python

@@ -40,11 +40,31 @@ def is_in_project(path: str) -> bool:
     return at != os.sep and (os.path.realpath(path) + os.sep).startswith(at + os.sep)
 
 
+def unable(error: Exception) -> int:
+    """The package itself cannot be read, so nothing of it can answer; for scripts that is an error as any other."""
+    if not sys.argv[1:]:
+        raise error
+    about = "%s: %s" % (type(error).__name__, error)
+    plain = "".join(c for c in about if " " <= c <= "~" and c not in '"\\')[:300]
+    message = "Taskie could not start (%s) and blocks nothing. Reinstall it, or look at the disk." % plain
+    try:
+        os.write(1, ('{"systemMessage": "%s", "suppressOutput": true}\n' % message).encode())
+    except OSError:
+        pass  # nobody reads it
+    return 0
+
+
 if __name__ == "__main__":
     # There is little garbage in so short a life, and nothing to tidy up at its end: together a fifth of a stop's time.
     gc.disable()
-    code = start()
+    try:
+        code = start()
+    except Exception as error:
+        code = unable(error)
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            pass  # nobody reads it
     os._exit(code)

@@ -43,13 +43,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         import io
 
         sys.stdout = io.TextIOWrapper(io.BytesIO())
+    elif hasattr(sys.stdout, "reconfigure"):  # names and texts are anybody's, and what it encodes the terminal's
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:
             return _run(words)
         except OSError as error:
             if error.filename is None and error.errno == ENOSPC:  # of stdout: whoever writes a file names it
                 raise _unwritable(error) from None
-            raise
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise _refused(error) from None
         finally:
             _flush()  # here, where it can still be answered
     except CommandError as error:
@@ -89,12 +93,18 @@ def _flush() -> None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):
-            raise
+            raise _refused(error) from None
         raise _unwritable(error) from None
 
 
 def _unwritable(error: OSError) -> CommandError:
     return CommandError(f"the output cannot be written ({error.strerror})")
+
+
+def _refused(error: OSError) -> CommandError:
+    """What the system has not allowed, and nobody foresaw: no descriptors left, no temporary folder, a bad disk."""
+    about = f" ({shown(os.fsdecode(error.filename))})" if isinstance(error.filename, (str, bytes)) else ""
+    return CommandError(f"the system does not allow it: {error.strerror or error}{about}")
 
 
 def _plugged_in() -> dict[str, EntryPoint]:

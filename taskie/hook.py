@@ -17,6 +17,7 @@ from taskie.protocol import (
     AT_ONCE,
     BUDGET,
     Decision,
+    Event,
     InputError,
     merge,
     parse_event,
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from taskie.engine import Begun
-    from taskie.protocol import Event
 
     Deciding = Callable[[Event, Mapping[str, str]], Decision]
 
+GUARDED = "PreToolUse"
 LONGEST_START = 10.0  # an older process was not started for this event
 # The details of a decision that no engine has taken.
 SKIPPED, INVALID, ELSEWHERE, FAILED = "skipped", "invalid", "elsewhere", "failed"
@@ -79,8 +80,7 @@ def answer(
             if skippable and env.get("TASKIE_HOOK_SKIP"):
                 decision = Decision(details=SKIPPED)
             else:
-                event = parse_event(read_stdin())
-                event = event.replace(name=name or event.name, began=began)
+                event = _event(name, began)
                 decision = deciding(event, env)
         except InputError as error:
             if strict or name not in (None, "Stop"):
@@ -99,6 +99,17 @@ def answer(
         return Interrupted(2).end_process()
     except Interrupted as interrupted:
         return interrupted.end_process()
+
+
+def _event(name: str | None, began: int) -> Event:
+    """The event on stdin. One that cannot be read is one to a guard, which must not let through what it missed."""
+    try:
+        event = parse_event(read_stdin())
+    except InputError as error:
+        if name != GUARDED:
+            raise
+        return Event(cwd="", name=name, began=began, problem=str(error))
+    return event.replace(name=name or event.name, began=began)
 
 
 def process_start() -> int:

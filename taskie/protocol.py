@@ -42,6 +42,7 @@ class Event(Value):
 
     `bare`: it does not mention `stop_hook_active`, so it comes from a script rather than a client. `began`: when the
     hook's process started, in nanoseconds of the wall clock; 0 if unknown. `fields`: everything the client sent.
+    `problem`: why it could not be read, so that nothing else is known; only a guard hears of such an event.
     """
 
     cwd: str
@@ -52,6 +53,7 @@ class Event(Value):
     began: int = 0
     name: str = "Stop"
     fields: Mapping[str, Any] = {}
+    problem: str | None = None
 
     @property
     def tool_name(self) -> str | None:

@@ -17,9 +17,10 @@ def lines(table: Table, width: int | None) -> list[str]:
     rows = [list(row) for row in table.rows]
     while width and len(rows[0]) > table.needed and _width(rows) > width:
         rows = [row[: len(rows[0]) - 1] for row in rows]
-    if width and _width(rows) > width:
-        rows = [[shown(row[0], max(8, len(row[0]) - (_width(rows) - width))), *row[1:]] for row in rows]
-    texts = ["  ".join(cell.ljust(wide) for cell, wide in zip(row, _widths(rows))).rstrip() for row in rows]
+    if width and (over := _width(rows) - width) > 0:
+        rows = [[shown(row[0], max(8, len(row[0]) - over)), *row[1:]] for row in rows]
+    widths = _widths(rows)
+    texts = ["  ".join(cell.ljust(wide) for cell, wide in zip(row, widths)).rstrip() for row in rows]
     return [shown(text, width) if width else text for text in texts]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.commands import Ran, Taskie, run_here, run_process
+from support.faulty import Faulty, build
 
 from pytest_taskie import Project
 
@@ -17,3 +18,9 @@ def taskie(project: Project) -> Taskie:
         return run(words, cwd=project.path, env=project.env, stdin=stdin.encode())
 
     return run
+
+
+@pytest.fixture(scope="session")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
+    """An environment in which calls of the C library fail: `faulty("rename=5@/state.json")`."""
+    return build(tmp_path_factory.mktemp("faulty"))

@@ -6,7 +6,7 @@ import os
 
 from taskie import project
 from taskie.autopilot import EVENTS, MARKER, state
-from taskie.protocol import Decision, speakable
+from taskie.protocol import Decision, shown, speakable
 from taskie.store import StoreError
 
 TYPE_CHECKING = False
@@ -27,23 +27,46 @@ def on_tool(event: Event, context: Context) -> Decision:
 
 
 def objection(event: Event, env: Mapping[str, str]) -> str | None:
-    """Why this tool must not be used, None if it may."""
+    """Why this tool must not be used, None if it may. What cannot be judged must not be, where there is a state."""
+    if event.problem is not None:
+        return _unjudged(event.cwd, env, event.problem)
     path = event.tool_input.get("file_path")
-    if event.tool_name not in TOOLS or not isinstance(path, str) or not path or "\0" in path:
+    if event.tool_name not in TOOLS or not isinstance(path, str) or not path:
         return None
-    targets = _targets(event.cwd, speakable(path))  # as the client itself will write the name
-    for root in project.places(event.cwd, env, path):
+    try:
+        return _of_a_file(event.cwd, path, env)
+    except (OSError, ValueError) as error:
+        return _unjudged(event.cwd, env, f"{shown(path)} is not a path ({error})")
+
+
+def _of_a_file(cwd: str, path: str, env: Mapping[str, str]) -> str | None:
+    if "\0" in path:
+        raise ValueError("it contains a NUL")
+    targets = _targets(cwd, speakable(path))  # as the client itself will write the name
+    for root in project.places(cwd, env, path):
         if any(_is_below(target, root) for target in targets) and os.path.lexists(os.path.join(root, MARKER)):
             return _objection(root, targets)
     return None
 
 
-def _objection(root: str, targets: list[str]) -> str | None:
+def _unjudged(cwd: str, env: Mapping[str, str], why: str) -> str | None:
+    if any(_is_planned(root) is not None for root in project.places(cwd, env)):
+        return f"Autopilot cannot tell which file this would change: {why}."
+    return None
+
+
+def _is_planned(root: str) -> bool | None:
+    """Whether there is a plan already; None where there is no state, or none that says so."""
     try:
         planned = (state.last_written(root) or {}).get("plan_exists")
     except StoreError:
         return None
-    if not isinstance(planned, bool):
+    return planned if isinstance(planned, bool) else None
+
+
+def _objection(root: str, targets: list[str]) -> str | None:
+    planned = _is_planned(root)
+    if planned is None:
         return None
     if any(_is_below(target, os.path.join(root, MARKER)) for target in targets):
         return f"Only `taskie autopilot` may change {MARKER}: see `{project.own_command()} autopilot --help`."

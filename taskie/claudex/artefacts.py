@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -11,7 +12,7 @@ from taskie.claudex.state import PLAN, is_review_id, now
 from taskie.claudex.texts import Names
 from taskie.project import is_inside, own_command, quoted
 from taskie.protocol import shown
-from taskie.store import StoreError, replace
+from taskie.store import StoreError, close, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 PLAN_FILE = "PLAN.md"
 REVIEWS = "reviews"
 _LEFT = ("-runner.sh", "-prompt.txt", ".lock", ".told")
+FAILING = (errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # it may be there nevertheless
 _ENOUGH = 1 << 16
 _DIGESTED = 1 << 22
 _MOST_EARLIER = 20
@@ -80,22 +82,30 @@ def write_log(root: str, text: str) -> None:
 
 
 def is_written(path: str) -> bool:
-    """Whether there is a file that is not blank."""
+    """Whether there is a file that is not blank. StoreError if the system cannot tell: it may be the user's work."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except PermissionError:
         return os.path.isfile(path) and os.path.getsize(path) > 0
-    except (OSError, ValueError):
+    except OSError as error:
+        if error.errno in FAILING:
+            raise _unreadable(path, error) from None
+        return False
+    except ValueError:
         return False
     try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             return False
         return info.st_size > _ENOUGH or bool(os.read(fd, _ENOUGH).strip())
-    except OSError:
-        return False
+    except OSError as error:
+        raise _unreadable(path, error) from None
     finally:
-        os.close(fd)
+        close(fd)
+
+
+def _unreadable(path: str, error: OSError) -> StoreError:
+    return StoreError(f"{os.path.basename(path)} cannot be read ({error.strerror})")
 
 
 def plan_digest(root: str) -> str | None:
@@ -110,8 +120,10 @@ def plan_digest(root: str) -> str | None:
         with open(fd, "rb") as file:
             size = os.fstat(fd).st_size
             return f"{size}-{hashlib.sha256(file.read(_DIGESTED)).hexdigest()}"
-    except OSError:
+    except PermissionError:
         return None
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 def is_news(directory: str, review_id: str, session_id: str | None) -> bool:

@@ -96,18 +96,18 @@ def _go_on(loop: Loop, event: Event, turn: Turn, context: Context) -> Decision:
     root = context.root
     if (loop.active or loop.untold) and _just_changed(loop, event):
         return _approve(root, f"loop {loop.review_id} has changed since this stop began")
-    found = artefacts.reviewed(root, loop)
-    old = loop.fields.get(state.OLD_PLAN)
-    step = steps.next_step(
-        loop,
-        turn,
-        bare=event.bare,
-        plan=artefacts.is_written(os.path.join(root, artefacts.PLAN_FILE)),
-        findings=found.there,
-        clean=found.clean,
-        stale=bool(old) and loop.phase == state.DRAFTING and artefacts.plan_digest(root) == old,
-    )
     try:
+        found = artefacts.reviewed(root, loop)
+        old = loop.fields.get(state.OLD_PLAN)
+        step = steps.next_step(
+            loop,
+            turn,
+            bare=event.bare,
+            plan=artefacts.is_written(os.path.join(root, artefacts.PLAN_FILE)),
+            findings=found.there,
+            clean=found.clean,
+            stale=bool(old) and loop.phase == state.DRAFTING and artefacts.plan_digest(root) == old,
+        )
         return _take(step, loop, found, context)
     except StoreError as error:
         return _approve(root, f"{error}; loop {loop.review_id} stays as it was", notify=True)

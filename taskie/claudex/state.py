@@ -9,7 +9,7 @@ import time
 
 from taskie.claudex import MARKER, STATE
 from taskie.protocol import parse_json
-from taskie.store import Lock, StoreError, edit_pairs, read_pairs, read_regular, replace
+from taskie.store import Lock, StoreError, edit_pairs, read_pairs, read_regular, replace, sweep
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -193,6 +193,7 @@ def create(
     directory: str, mode: str, topic: str, rounds: int, root: str, session_id: str, old_plan: str | None = None
 ) -> str:
     """Write a new loop's state and return its id. The caller holds the lock."""
+    _sweep(directory)
     started = time.time()
     at = time.gmtime(started)
     while True:
@@ -238,3 +239,11 @@ def brought(root: str) -> list[tuple[str, bytes]]:
             said = "".join(f"{key}: {fields.get(key, '')}\n" for key in _SAID)
             found.append((f"{MARKER}/{name}", said.encode("utf-8", "surrogateescape")))
     return found
+
+
+def _sweep(directory: str) -> None:
+    """What a `start` that was killed has left: no other has the id of its loop."""
+    for name in os.listdir(directory):
+        written = name[1 : -len(".new")]
+        if written.endswith(STATE) and name == f".{written}.new" and is_review_id(written[: -len(STATE)]):
+            sweep(os.path.join(directory, written))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 
-from taskie.store import StoreError, digest, read_object, read_regular, remove, replace
+from taskie.store import Lock, StoreError, digest, read_object, read_regular, remove, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FOLDER = os.path.join("taskie", "gauntlet")
 _SECRET = 32
+_PATIENCE = 5.0
 _FOREIGN = "was not written by Taskie for this working tree"
 
 
@@ -103,18 +104,11 @@ def _secret(env: Mapping[str, str]) -> bytes:
     try:
         if found := read_regular(path, 1 << 10):
             return found
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        # Of two who make it at once one wins, and both read that one.
-        temporary = f"{path}.{os.getpid()}"
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(fd, os.urandom(_SECRET))
-            os.close(fd)
-            os.link(temporary, path)
-        except FileExistsError:
-            pass
-        finally:
-            os.unlink(temporary)
+        folder = os.path.dirname(path)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with Lock(folder) as lock:  # of two who make it at once one does, and both read that one
+            if lock.take(_PATIENCE) and not read_regular(path, 1 << 10):
+                replace(path, os.urandom(_SECRET), private=True)
         return read_regular(path, 1 << 10) or b""
     except (OSError, StoreError):
         return b""

@@ -7,15 +7,21 @@ import os
 
 from taskie.gauntlet.record import LOCK
 from taskie.gauntlet.verdict import Unable
+from taskie.store import LOCK_FILE, UNLOCKABLE, close, remove
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from taskie.lockfile import LockFile
 
 LOCKED = "Another gauntlet is already running in this project"
 _SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def take(directory: str) -> int | None:
-    """A descriptor to be given to `release`, or None if another run is under way. The directory is made for it.
+def take(directory: str) -> int | LockFile | None:
+    """What is to be given to `release`, or None if another run is under way. The directory is made for it.
 
-    A file that nobody has locked is what a dead process has left, or somebody's touch: it is taken over.
+    A file that nobody has locked is what a dead process has left, or somebody's touch: it is taken over. Where files
+    cannot be locked, another one names its holder.
     """
     path = os.path.join(directory, LOCK)
     try:
@@ -37,39 +43,63 @@ def take(directory: str) -> int | None:
                 os.write(fd, f"{os.getpid()}\n".encode())
                 return fd
         except BlockingIOError:
-            os.close(fd)
+            close(fd)
             return None
         except FileNotFoundError:
             pass
         except OSError as error:
-            os.close(fd)
+            close(fd)
+            if error.errno in UNLOCKABLE:
+                return _file(directory)
             raise Unable(f"{path} cannot be locked ({error.strerror}); remove it") from None
-        os.close(fd)
+        close(fd)
 
 
-def release(directory: str, fd: int) -> None:
+def _file(directory: str) -> LockFile | None:
+    from taskie.lockfile import LockFile
+
+    remove(os.path.join(directory, LOCK))
+    file = LockFile(os.path.join(directory, LOCK_FILE))
+    try:
+        return file if file.take() else None
+    except OSError as error:
+        raise Unable(f"the log directory {directory} cannot be locked ({error.strerror})") from None
+
+
+def release(directory: str, held: int | LockFile) -> None:
     """Only what is ours: somebody may have removed it, and another run have begun."""
+    if not isinstance(held, int):
+        held.release()
+        return
     path = os.path.join(directory, LOCK)
     try:
-        if os.path.samestat(os.fstat(fd), os.lstat(path)):
+        if os.path.samestat(os.fstat(held), os.lstat(path)):
             os.unlink(path)
     except OSError:
         pass  # a file that nobody has locked is none
-    os.close(fd)
+    close(held)
 
 
 def is_held(directory: str) -> bool:
-    """Whether a living process has it."""
+    """Whether a living process has it. What a dead one has left is removed."""
+    other = os.path.join(directory, LOCK_FILE)
+    if os.path.lexists(other):
+        from taskie.lockfile import LockFile
+
+        return LockFile(other).is_held()
+    path = os.path.join(directory, LOCK)
     try:
-        fd = os.open(os.path.join(directory, LOCK), os.O_RDONLY | _SAFELY)
+        fd = os.open(path, os.O_RDONLY | _SAFELY)
     except OSError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(fd), os.lstat(path)):
+            os.unlink(path)
     except BlockingIOError:
         return True
     except OSError:
         pass
     finally:
-        os.close(fd)
+        close(fd)
     return False

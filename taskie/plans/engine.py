@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from taskie.guard import Turn
     from taskie.plans.loop import Conclusion, Due, Seen
+    from taskie.plans.review_file import ReviewFile
     from taskie.project import Context
     from taskie.protocol import Event
 
@@ -109,10 +110,24 @@ def _look(turn: Turn, context: Context, plan: PlanDirectory, problems: list[str]
             owed, number, task = loop.awaited(current), current.phase_iteration, current.current_task
             answered = owed is not None and files.is_answered(plan.path, owed, number, task)
             seen = _with_standing(seen.replace(state=current, answered=answered))
+            if seen.contents.aside:
+                seen = _put_right(seen, raw)
     except (StoreError, state.BadField) as error:
         how = ": /taskie:continue-plan takes it up" if context.client else ""
         problems.append(f"Plan '{shown(plan.name)}': {error}; no review until it is fixed{how}")
     return seen.replace(raw=raw, problems=tuple(problems))
+
+
+def _put_right(seen: Seen, raw: dict[str, Any]) -> Seen:
+    """What a killed review has left. One that is under way now has its files set aside as well, and holds the lease."""
+    from taskie.plans import review_file
+
+    with Lock(seen.plan.path) as lease:
+        if not lease.take() or state.load(seen.plan.path) != raw:
+            return seen
+        due = loop.decide(seen).due
+        review_file.put_right(seen.plan.path, seen.contents.aside, _name_of(due) if due else None)
+    return seen.replace(contents=files.contents(seen.plan))
 
 
 def _with_standing(seen: Seen) -> Seen:
@@ -126,10 +141,10 @@ def _with_standing(seen: Seen) -> Seen:
 
 def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
     """Run the review and record what it leads to. One session at a time: another one's stop starts no review."""
-    from taskie.plans import asking, recording, reviewer
+    from taskie.plans import asking, recording, review_file, reviewer
     from taskie.programs import Programs  # which a stop without a review does not need
 
-    plan, number, task = seen.plan, loop.iteration(due.state), due.state.current_task
+    plan, number = seen.plan, loop.iteration(due.state)
     with Programs() as programs, Lock(plan.path) as lease:
         busy = None
         try:
@@ -144,21 +159,25 @@ def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
         if exhausted := recording.budget_message(plan.path, context.config):
             raise NoReview(exhausted)
         asked = asking.question(context, seen.plugin, plan, due, number)
-        name = due.review.file(number, task)
+        file = review_file.ReviewFile(plan.path, _name_of(due))
         with recording.of(context, plan.path, due, number, event.session_id) as record:
             try:
-                reviewed = reviewer.review(context, plan.path, name, number, asked, programs)
+                reviewed = reviewer.review(context, file, number, asked, programs)
             except reviewer.ReviewFailed as error:
                 ended = record.end(error.price, error.why)
                 cost = f" It has cost {ended.bill}." if ended.bill else ""
                 why = f"Review failed: {error}.{cost} The state is unchanged, so the next stop tries again."
                 raise NoReview(why, ended.warnings) from None
-            reviewed = record.end(reviewed, file=name)
+            reviewed = record.end(reviewed, file=file.name)
             push = context.client and context.config.review_push and _has_remote(context)
             # Somebody may have added a task meanwhile.
             seen = _with_standing(seen.replace(ran=due, reviewed=reviewed, push=push, contents=files.contents(plan)))
             seen = seen.replace(problems=(*seen.problems, *reviewed.warnings))
-            return _record(seen, loop.decide(seen))
+            return _record(seen, loop.decide(seen), file)
+
+
+def _name_of(due: Due) -> str:
+    return due.review.file(loop.iteration(due.state), due.state.current_task)
 
 
 def _has_remote(context: Context) -> bool:
@@ -170,9 +189,11 @@ def _has_remote(context: Context) -> bool:
         return False
 
 
-def _record(seen: Seen, conclusion: Conclusion) -> Decision:
-    """The one write of a stop, then its decision. Never a block on a state that is not recorded."""
+def _record(seen: Seen, conclusion: Conclusion, file: ReviewFile | None = None) -> Decision:
+    """The one write of a stop, then its decision. Never a block, nor a review, by a state that is not recorded."""
     trouble = None if conclusion.changes is None else _write(seen, conclusion.changes)
+    if file is not None:
+        file.conclude(counts=trouble is None)
     return conclusion.decision.replace(reason=None, message=trouble) if trouble else conclusion.decision
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from taskie.plans.phases import Review
 
 MAX_TEXT = 16 * 1024 * 1024
+# What an earlier review is called: while the reviewer runs, when what stands in its place is half a review; and once
+# that is complete, which counts when the state is written.
+OLD, REPLACED = ".old", ".replaced"
 
 
 class PlanDirectory(Value):
@@ -31,7 +34,8 @@ class PlanDirectory(Value):
 class Contents(Value):
     """The names of the Markdown files directly in a plan, those of them that are `regular` files rather than links
     or reviews without a word, whether there are `nested` ones, and the text of `tasks.md`: None if it cannot be read,
-    for the reason `problem`. A plan can be `gone` by now."""
+    for the reason `problem`. `aside` are hidden names: reviews that were set aside. A plan can be `gone` by now; or
+    nobody can tell what it holds, which is `unlisted`, a sentence."""
 
     names: tuple[str, ...] = ()
     regular: tuple[str, ...] = ()
@@ -39,6 +43,8 @@ class Contents(Value):
     tasks: str | None = ""
     problem: str | None = None
     gone: bool = False
+    aside: tuple[str, ...] = ()
+    unlisted: str | None = None
 
 
 def plan_directories(plans: str, problems: list[str] | None = None) -> list[str]:
@@ -68,12 +74,14 @@ def newest_plan(plans: str, problems: list[str] | None = None) -> str | None:
 
 def contents(plan: PlanDirectory) -> Contents:
     """What a plan holds."""
-    if not os.path.isdir(plan.path):
+    if not os.path.isdir(plan.path) and not _is_unknown(plan.path):
         return Contents(gone=True)
+    problems: list[str] = []
     names = []
     regular = []
+    aside = []
     nested = False
-    for depth, entry in _walk(plan.path):
+    for depth, entry in _walk(plan.path, problems):
         if entry.name.endswith(".md") and not entry.is_dir(follow_symlinks=False):
             if depth:
                 nested = True
@@ -81,12 +89,32 @@ def contents(plan: PlanDirectory) -> Contents:
                 names.append(entry.name)
                 if entry.is_file(follow_symlinks=False) and not _is_empty_review(entry):
                     regular.append(entry.name)
-    found = Contents(tuple(sorted(names)), tuple(regular), nested)
+        elif not depth and is_aside(entry.name) and not entry.is_dir(follow_symlinks=False):
+            aside.append(entry.name)
+    if problems:
+        return Contents(tasks=None, unlisted="; ".join(problems))
+    contents = Contents(tuple(sorted(names)), tuple(regular), nested, aside=tuple(aside))
     try:
         tasks = read_regular(plan.file("tasks.md"), MAX_TEXT) or b""
-        return found.replace(tasks=tasks.decode("utf-8", "replace"))
+        return contents.replace(tasks=tasks.decode("utf-8", "replace"))
     except StoreError as error:
-        return found.replace(tasks=None, problem=str(error))
+        return contents.replace(tasks=None, problem=str(error))
+
+
+def _is_unknown(path: str) -> bool:
+    """Whether the system cannot tell if there is something."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def is_aside(name: str) -> bool:
+    """Whether a file in a plan has the name of one that was set aside."""
+    return name.startswith(".") and name.endswith((f".md{OLD}", f".md{REPLACED}")) and "-review-" in name
 
 
 def _is_empty_review(entry: os.DirEntry[str]) -> bool:

@@ -15,7 +15,7 @@ import time
 from taskie.plans.running import Running as Running
 from taskie.plans.running import running as running
 from taskie.protocol import parse_json, shown
-from taskie.store import StoreError, read_regular, remove, replace
+from taskie.store import UNLOCKABLE, StoreError, read_regular, remove, replace
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -262,7 +262,7 @@ def _open_locked(path: str) -> int:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode):
                 raise StoreError(f"{FILE} is not a regular file")
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(fd)
             if os.path.samestat(found, os.lstat(path)):
                 return fd
         except (BlockingIOError, FileNotFoundError):
@@ -274,6 +274,17 @@ def _open_locked(path: str) -> int:
         if time.monotonic() >= until:
             raise StoreError(f"{FILE} is being written by another process")
         time.sleep(0.005)
+
+
+def _lock(fd: int) -> None:
+    """Where files cannot be locked, the plan's lease has to do: whoever appends holds it."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        if error.errno not in UNLOCKABLE:
+            raise
 
 
 def _write(fd: int, line: bytes, size: int, path: str) -> None:

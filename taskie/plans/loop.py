@@ -317,6 +317,8 @@ def _validate(seen: Seen, warning: str | None) -> Conclusion:
     warnings = [*seen.problems, *([warning] if warning else [])]
     if contents.gone:
         return Conclusion(Decision(warnings=(*warnings, f"{name} is gone")))
+    if contents.unlisted:  # what nobody can see is neither right nor missing
+        return Conclusion(Decision(warnings=(*warnings, f"{name}: {contents.unlisted}")))
     wrong = violations(list(contents.names), contents.nested, contents.tasks)
     wrong += [contents.problem] if contents.problem else []
     missing = [] if seen.raw is None else missing_fields(seen.raw)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from taskie.config import Config
     from taskie.plans.providers import Question
+    from taskie.plans.review_file import ReviewFile
     from taskie.programs import Outcome, Programs
     from taskie.project import Context
 
@@ -37,21 +38,24 @@ class ReviewFailed(Exception):
         self.price = price or Reviewed(clean=False)
 
 
-def review(context: Context, plan: str, name: str, iteration: int, asked: Question, programs: Programs) -> Reviewed:
-    """Have the review file `name` written in the plan. ReviewFailed: nothing changed."""
+def review(context: Context, file: ReviewFile, iteration: int, asked: Question, programs: Programs) -> Reviewed:
+    """Have the file written, completely. ReviewFailed: nothing changed. An earlier one is still beside it."""
     provider = asked.provider
     first, *rest = provider.command(context.config)
     program = find_program(first, context.env.get("PATH", ""))
     if program is None:
         raise ReviewFailed(f"{shown(first)} was not found on PATH; {provider.missing}")
+    plan = os.path.dirname(file.path)
     log = os.path.join(plan, f".review-{iteration}.log")
     warnings: tuple[str, ...] = ()
     if os.path.isdir(log) and not os.path.islink(log):
         warnings = (f"{log} is a directory and in the way of a log; remove it",)
         log = os.path.join(plan, f".review-{iteration}.other.log")
-    file = _ReviewFile(plan, name)
     try:
         file.set_aside()
+    except StoreError as error:
+        raise ReviewFailed(str(error)) from None
+    try:
         with _SchemaFile(f"{log}.schema", asked) as schema:
             reviewed = _run(context, [program, *rest], asked, schema, file, log, programs)
     except BaseException as error:
@@ -59,7 +63,7 @@ def review(context: Context, plan: str, name: str, iteration: int, asked: Questi
         if isinstance(error, StoreError):
             raise ReviewFailed(str(error)) from None
         raise
-    file.keep()
+    file.complete()
     remove(log)
     return reviewed.replace(warnings=(*reviewed.warnings, *warnings))
 
@@ -69,7 +73,7 @@ def _run(
     command: list[str],
     asked: Question,
     schema: str,
-    file: _ReviewFile,
+    file: ReviewFile,
     path: str,
     programs: Programs,
 ) -> Reviewed:
@@ -146,43 +150,3 @@ class _SchemaFile:
     def __exit__(self, *_: object) -> None:
         if self._path:
             remove(self._path)
-
-
-class _ReviewFile:
-    """The file that a run must write. One that already exists (an earlier cycle's review) is set aside, and comes
-    back if the run fails: the client refuses to overwrite a file that it has not read."""
-
-    def __init__(self, plan: str, name: str) -> None:
-        self.name = name
-        self.path = os.path.join(plan, name)
-        self._old = os.path.join(plan, f".{name}.old")
-        self._moved = False
-
-    def set_aside(self) -> None:
-        if os.path.isdir(self.path) and not os.path.islink(self.path):
-            raise ReviewFailed(f"{self.path} is a directory and in the way")
-        try:
-            if os.path.lexists(self._old):
-                remove(self.path)  # half a review, of a run that was killed: the one set aside is the older truth
-            elif os.path.lexists(self.path):
-                os.rename(self.path, self._old)
-        except OSError as error:
-            raise ReviewFailed(f"{self.path} is in the way and cannot be moved ({error.strerror})") from None
-        self._moved = True
-
-    def restore(self) -> None:
-        """As it was before the run."""
-        if not self._moved:
-            return
-        remove(self.path)  # half a review, of a run that failed
-        try:
-            if os.path.isdir(self.path):
-                os.rmdir(self.path)  # the reviewer made it
-            if os.path.lexists(self._old):
-                os.rename(self._old, self.path)
-        except OSError:
-            pass  # it stays beside it, under its hidden name
-
-    def keep(self) -> None:
-        """The new review replaces the old one."""
-        remove(self._old)

@@ -189,7 +189,8 @@ def _tasks_gap(found: Found, *_: object) -> str | None:
     if not _has_rows(found.tasks_text):
         return "tasks.md has no row after its header: finish it."
     names = (task.id for task in found.standing.tasks if task.id.isdigit() and is_task_id(task.id))
-    missing = next((id_ for id_ in names if id_ not in found.standing.written), None)
+    written = {*found.standing.written}
+    missing = next((id_ for id_ in names if id_ not in written), None)
     return None if missing is None else f"task-{missing}.md is missing: write it, and lose nothing of what is there."
 
 

@@ -63,7 +63,8 @@ class Standing(Value):
 
     def open(self, besides: str | None = None) -> list[Task]:
         """The tasks that are not finished. A row without an id does not count."""
-        return [task for task in self.tasks if task.id and task.id not in self.finished and task.id != besides]
+        finished = {*self.finished, besides}
+        return [task for task in self.tasks if task.id and task.id not in finished]
 
     def over(self, task: str | None) -> str | None:
         """The current task, if a review of it is there: then its row may lag behind."""
@@ -71,12 +72,13 @@ class Standing(Value):
 
     def unreviewable(self) -> str | None:
         """The first task that is finished, but has no file by which its code could be reviewed."""
-        return next((id_ for id_ in self.finished if id_ not in self.written and id_ not in self.reviewed), None)
+        known = {*self.written, *self.reviewed}
+        return next((id_ for id_ in self.finished if id_ not in known), None)
 
     def unreviewed(self) -> str | None:
         """The first task that is finished, but whose code nobody has reviewed."""
-        owed = (id_ for id_ in self.finished if id_ not in self.reviewed and id_ in self.written)
-        return next(owed, None)
+        owed = {*self.written}.difference(self.reviewed)
+        return next((id_ for id_ in self.finished if id_ in owed), None)
 
     def next(self, besides: str | None = None) -> Task | None:
         """The task to do now: one that was begun, else the first whose prerequisites are finished, else the first."""
@@ -91,12 +93,14 @@ def survey(text: str, names: Collection[str], read: Callable[[str], str]) -> Sta
     """How far the tasks are, from the text of the table, the names of the plan's files, and the texts of the tasks'
     own files, which `read` gets for those that the table does not call finished."""
     tasks = parse_tasks(text)
-    reviews = [name for name in names if name.startswith("task-") and "-review-" in name]
-    written = [name[len("task-") : -len(".md")] for name in names if name.startswith("task-") and name not in reviews]
+    own = [name for name in names if name.startswith("task-")]
+    reviews = [name for name in own if "-review-" in name]
+    written = [name[len("task-") : -len(".md")] for name in own if "-review-" not in name]
+    has_file = frozenset(written)
 
     def finished(task: Task) -> bool:
         return is_finished(task.status) or (
-            task.id in written and subtasks_finished(read(f"task-{task.id}.md")) is True
+            task.id in has_file and subtasks_finished(read(f"task-{task.id}.md")) is True
         )
 
     matches = [re.fullmatch(_REVIEW, name) for name in reviews]
@@ -143,6 +147,7 @@ def _is_rule(cells: list[str]) -> bool:
 def task_files(tasks: Collection[Task], existing: Collection[str]) -> list[str]:
     """The names of the tasks' files. A number always names one; another id only if its file is there."""
     found: dict[str, None] = {}
+    existing = frozenset(existing)
     for task in tasks:
         name = f"task-{task.id}.md"
         if is_task_id(task.id) and (task.id.isdigit() or name in existing):

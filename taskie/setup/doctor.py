@@ -14,6 +14,7 @@ from taskie.errors import CommandError
 from taskie.protocol import BUDGET, MARGIN, shown
 from taskie.setup import paths, probes, settings
 from taskie.setup.probes import Facts, Source
+from taskie.store import LOCK_FILE
 
 Level = Literal["ok", "warning", "error"]
 DEFAULT_TIMEOUT = 600  # the client's, for a hook that names none
@@ -72,6 +73,10 @@ def judge(facts: Facts) -> Iterator[Finding]:
     yield from _reviewing(facts)
     yield from _gates(facts)
     yield from _timeouts(facts)
+    if facts.unlockable:
+        text = f"{facts.root} cannot be locked ({facts.unlockable}): a file named {LOCK_FILE} does it instead"
+        remedy = "nothing; but after a crash on another machine, others wait a quarter of an hour for its lock"
+        yield Finding("warning", "locks", text, remedy)
     for warning in facts.config.warnings:
         yield Finding("warning", "config", warning, "correct it; until then the default holds")
 

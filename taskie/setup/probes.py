@@ -5,6 +5,7 @@ It runs `claude --version`, our own hook and its interpreter; never a program th
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
@@ -20,7 +21,7 @@ from taskie import config, programs
 from taskie.plans.providers import CLAUDE, PROVIDERS, provider_of
 from taskie.protocol import shown
 from taskie.setup import editing, gates, paths, settings
-from taskie.store import StoreError
+from taskie.store import UNLOCKABLE, StoreError
 
 SECONDS = 20.0
 # Stands in for stop_hook.py, which stop-hook.sh starts with the interpreter that it chooses.
@@ -74,6 +75,7 @@ class Facts:
     env: Mapping[str, str]
     missing: Mapping[str, str] = field(default_factory=dict)  # other programs that review, with what to do about it
     gates: gates.GateFacts | None = None
+    unlockable: str | None = None  # why the project's directory cannot be locked
     loaded: bool = False  # as a plugin, by the session that asks: no settings file says so with `--plugin-dir`
 
 
@@ -95,6 +97,7 @@ def look(cwd: str, env: Mapping[str, str], *, loaded: bool = False) -> Facts:
         env=env,
         missing=_missing(configured, env),
         gates=gates.look(cwd, env, hook.python),
+        unlockable=_unlockable(root),
         loaded=loaded,
     )
 
@@ -130,6 +133,21 @@ def _source(kind: str, path: str) -> Source:
         return Source(kind, path, problem=f"{path} {error}")
     except StoreError as error:
         return Source(kind, path, problem=f"{os.path.dirname(path)}: {error}")
+
+
+def _unlockable(directory: str) -> str | None:
+    """Why a directory cannot be locked by the system itself; None if it can."""
+    try:
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None  # whoever uses it says so
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.strerror if error.errno in UNLOCKABLE else None
+    finally:
+        os.close(fd)
+    return None
 
 
 def _plugin_timeout() -> object:

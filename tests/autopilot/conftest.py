@@ -234,6 +234,10 @@ class Autopilot:
         )
         return self._run_hook(event, command=[ROOT / "hooks" / "stop-hook.sh", "--pre-tool-use"], cwd=cwd, **options)
 
+    def unread(self, stdin: str) -> HookResult:
+        """The same hook, at an event in these very bytes."""
+        return self._run_hook(stdin=stdin, command=[ROOT / "hooks" / "stop-hook.sh", "--pre-tool-use"])
+
     def objection(self, name: str, path: object, cwd: Path | None = None, project_dir: Path | None = None) -> str:
         """Why the same hook would deny it, judged without its process; empty if it would not."""
         fields = {"tool_name": name, "tool_input": {"file_path": str(path)}}

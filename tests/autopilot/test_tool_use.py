@@ -27,13 +27,18 @@ def allowed(result: HookResult) -> bool:
 
 
 def denied(result: HookResult, reason: str) -> bool:
+    return result.blocked and denies(result, reason)
+
+
+def denies(result: HookResult, reason: str) -> bool:
+    """What it says; `run_hook` takes bytes for a Stop event's, and does not judge by them."""
     said = json.loads(result.stdout)
     assert set(said) == {"hookSpecificOutput"}
     specific = said["hookSpecificOutput"]
     assert set(specific) == {"hookEventName", "permissionDecision", "permissionDecisionReason"}
     assert (specific["hookEventName"], specific["permissionDecision"]) == ("PreToolUse", "deny")
     assert result.exit_code == 0
-    return result.blocked and reason in specific["permissionDecisionReason"]
+    return reason in specific["permissionDecisionReason"]
 
 
 @pytest.fixture
@@ -225,12 +230,38 @@ class TestInput:
         read = parse_event(event.encode()).replace(cwd=str(unplanned.root))
         assert tool_use.objection(read, unplanned.project.env) is None
 
-    @pytest.mark.parametrize(
-        "stdin", ["", "{", "[]", "null", '{"tool_name": "Write", "tool_input": {"file_path": "src/a\\u0000b"}}']
-    )
-    def test_what_cannot_be_read_is_allowed(self, unplanned: Autopilot, run_hook: RunHook, stdin: str) -> None:
+    NUL = b'{"tool_name": "Write", "tool_input": {"file_path": "src/a\\u0000b"}}'
+    UNREADABLE = (b"", b"{", b"[]", b"null", b'{"tool_name": "Write\xff"}', NUL)
+
+    @pytest.mark.parametrize("stdin", UNREADABLE)
+    @pytest.mark.parametrize("planned", [False, True])
+    def test_what_cannot_be_read_is_denied(
+        self, unplanned: Autopilot, run_hook: RunHook, stdin: bytes, planned: bool
+    ) -> None:
+        """A guard does not fail open: what it has not seen may be the state itself."""
+        unplanned.change(plan_exists=planned)
+        assert denies(run_hook(command=HOOK, stdin=stdin), "Autopilot cannot tell which file this would change: ")
+
+    @pytest.mark.parametrize("stdin", UNREADABLE)
+    @pytest.mark.parametrize("marked", [False, True])
+    def test_where_there_is_nothing_to_guard_it_is_allowed(
+        self, autopilot: Autopilot, run_hook: RunHook, stdin: bytes, marked: bool
+    ) -> None:
+        if marked:
+            autopilot.path.write_text("{}")
         result = run_hook(command=HOOK, stdin=stdin)
-        assert (result.exit_code, result.stdout) == (0, "")
+        assert (result.exit_code, result.stdout, "Traceback" in result.stderr) == (0, "", False)
+
+    @pytest.mark.parametrize("path", ["src/\ud800", "\ud800", "src/" + "x" * 5000, "src/" + "x/" * 3000])
+    def test_a_path_that_no_disk_has(self, unplanned: Autopilot, path: str) -> None:
+        stdin = json.dumps({"tool_name": "Write", "tool_input": {"file_path": path}, "cwd": str(unplanned.root)})
+        said = unplanned.unread(stdin)
+        assert said.stdout == "" if path == "\ud800" else denies(said, "")
+
+    @pytest.mark.parametrize("cwd", ["\ud800", "x\0", 5])
+    def test_a_directory_that_no_disk_has(self, unplanned: Autopilot, cwd: object) -> None:
+        stdin = json.dumps({"tool_name": "Write", "tool_input": {"file_path": "src/a"}, "cwd": cwd})
+        assert denies(unplanned.unread(stdin), "")
 
     def test_without_a_cwd_it_is_where_the_hook_runs(self, unplanned: Autopilot, run_hook: RunHook) -> None:
         stdin = '{"tool_name": "Write", "tool_input": {"file_path": "src/a"}, "hook_event_name": "PreToolUse"}'

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -83,3 +86,22 @@ class TestACall:
 def test_none_on_the_path(tmp_path: Path) -> None:
     with pytest.raises(GitError, match="git was not found on PATH"):
         Git(str(tmp_path), {"PATH": str(tmp_path)}, time.monotonic() + 1)
+
+
+def test_a_child_that_holds_its_streams_stalls_nobody(tmp_path: Path) -> None:
+    """`core.fsmonitor` starts whatever the user has set, and that may stay and hold git's stderr. What
+    git prints goes into files, not into pipes that somebody else would have to close."""
+    for words in (["init", "-q"], ["config", "core.fsmonitor", str(tmp_path / "monitor")]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    noted = tmp_path / "noted"
+    monitor = tmp_path / "monitor"
+    monitor.write_text(f"#!/bin/sh\nsleep 60 >&2 &\necho $! > '{noted}'\nprintf 'token\\0/\\0'\n")
+    monitor.chmod(0o755)
+    until = time.monotonic() + 30
+    git = Git(str(tmp_path), os.environ, until)
+    try:
+        assert b"monitor" in git("status", "--porcelain")
+        assert time.monotonic() < until  # else it would have been ended: the child sleeps twice as long
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(noted.read_text()), signal.SIGKILL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support import ROOT
+from support.faulty import Faulty
 
 from core.living import descriptors
 from taskie.plans import state
@@ -238,3 +240,28 @@ def test_a_state_that_is_gone_or_broken_meanwhile(plan: Path) -> None:
     (plan / "state.json").unlink()
     assert not state.compare_and_set(str(plan), seen, {"phase": "mine"})
     assert not (plan / "state.json").exists()
+
+
+@pytest.mark.parametrize("can_lock", [True, False])
+def test_writers_without_a_lock(tmp_path: Path, can_lock: bool, faulty: Faulty) -> None:
+    """All at once, on one file: each write is a whole one, none fails, and nothing is left."""
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from taskie.store import replace; sys.stdin.read()\n"
+        "for n in range(25): replace(sys.argv[2], sys.argv[3].encode() * 5000)"
+    )
+    gate, open_gate = os.pipe()
+    env = {**os.environ, **({} if can_lock else faulty(f"flock={errno.ENOLCK}@*"))}
+    path = tmp_path / "state.json"
+    writers = [
+        subprocess.Popen([sys.executable, "-I", "-S", "-c", script, str(ROOT), str(path), name], stdin=gate, env=env)
+        for name in "abcdef"
+    ]
+    os.close(gate)
+    os.close(open_gate)
+    seen = set()
+    while any(writer.poll() is None for writer in writers):
+        if path.exists():
+            seen.add(path.read_text())
+    assert [writer.returncode for writer in writers] == [0] * 6
+    assert {(len(text), len(set(text))) for text in seen | {path.read_text()}} == {(5000, 1)}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import stat
 
 import pytest
+from support.faulty import Faulty
 
 from faults.conftest import CheckedHook, Reviewer
 from faults.snapshot import written
@@ -118,3 +121,84 @@ def test_half_a_review_of_a_killed_run_does_not_replace_the_old_one(
     fake_claude.exits(1)
     assert_approved(checked_hook(), "Review failed")
     assert (due.path / NAME).read_text() == "an earlier cycle's\n"
+
+
+EARLIER = "an earlier cycle's\n"
+# What keeps the state from being written after the review: the lock, the temporary file, its way to the disk, its name.
+UNWRITTEN = {
+    "rename": f"rename={errno.EIO}@/state.json",
+    "create": f"create={errno.ENOSPC}@/.state.json.new",
+    "fsync": f"fsync={errno.EIO}@/.state.json.new",
+    "write": f"write={errno.EIO}@/.state.json.new",
+    "lock": f"open={errno.EMFILE}@/plans",
+}
+
+
+class TestUntilTheStateIsWritten:
+    """The state says which review counts; until it says so, the earlier one does."""
+
+    @pytest.fixture
+    def earlier(self, due: Plan) -> Plan:
+        due.write(NAME, EARLIER)
+        return due
+
+    @pytest.mark.parametrize("fault", list(UNWRITTEN.values()), ids=list(UNWRITTEN))
+    def test_the_earlier_one_comes_back(
+        self, checked_hook: CheckedHook, earlier: Plan, reviewer: Reviewer, faulty: Faulty, fault: str
+    ) -> None:
+        reviewer.reviews(earlier.path)
+        result = checked_hook(process=True, env=faulty(fault))
+        assert_approved(result, "this review does not count")
+        assert (earlier.path / NAME).read_text() == EARLIER
+        assert checked_hook.changed == set()
+        assert_blocked(checked_hook(process=True))
+        assert (earlier.path / NAME).read_text() == "# R\n"
+        assert checked_hook.changed == {f"{HERE}/{NAME}", f"{HERE}/state.json"}
+
+    def test_so_it_does_where_somebody_has_edited_the_state(
+        self, checked_hook: CheckedHook, earlier: Plan, reviewer: Reviewer
+    ) -> None:
+        edited = json.dumps({"phase": "plan-review", "next_phase": None})
+        reviewer.runs(f"cd {HERE}; echo '# R' > {NAME}; echo '{edited}' > state.json; {VERDICT}")
+        assert_approved(checked_hook(), "edited during the review")
+        assert (earlier.path / NAME).read_text() == EARLIER
+
+    @pytest.mark.parametrize("how", ["unlink", "unlink and open"])
+    def test_what_cannot_be_removed_never_comes_back(
+        self, checked_hook: CheckedHook, earlier: Plan, reviewer: Reviewer, faulty: Faulty, how: str
+    ) -> None:
+        """The reviewed one counts from now on, though the earlier one is still beside it."""
+        reviewer.reviews(earlier.path)
+        stuck = [f"unlink={errno.EIO}@.replaced"] + [f"open={errno.EIO}@.replaced"] * ("open" in how)
+        checked_hook.may_leave = (f".{NAME}.replaced",)
+        assert_blocked(checked_hook(process=True, env=faulty(*stuck)))
+        assert (earlier.path / f".{NAME}.replaced").exists()
+        checked_hook.may_leave = ()
+        if "open" in how:
+            checked_hook()  # a stop in between, at which another review is due, or none
+        earlier.state.write(next_phase="plan-review", consecutive_clean=1)
+        reviewer.runs(f"cd {HERE}; echo '# half' > {NAME}; exit 1")
+        assert_approved(checked_hook(), "Review failed")
+        assert (earlier.path / NAME).read_text() == "# R\n"
+
+    def test_killed_before_the_state(self, checked_hook: CheckedHook, earlier: Plan, reviewer: Reviewer) -> None:
+        """The review is complete, and the process died before the state said so."""
+        earlier.write(f".{NAME}.replaced", EARLIER)
+        earlier.write(NAME, "# complete\n")
+        reviewer.runs("exit 1")
+        assert_approved(checked_hook(), "Review failed")
+        assert (earlier.path / NAME).read_text() == EARLIER
+
+    def test_killed_after_the_state(self, checked_hook: CheckedHook, earlier: Plan) -> None:
+        earlier.write(f".{NAME}.replaced", EARLIER)
+        earlier.write(NAME, "# complete\n")
+        earlier.state.write(phase="plan-review", next_phase="post-plan-review", phase_iteration=1)
+        checked_hook()
+        assert checked_hook.changed == {f"{HERE}/.{NAME}.replaced"}
+
+    def test_a_killed_run_is_put_right_whatever_is_due_now(self, checked_hook: CheckedHook, earlier: Plan) -> None:
+        earlier.write(f".{NAME}.old", EARLIER)
+        earlier.write(NAME, "# hal")
+        earlier.state.write(phase="plan-review", next_phase=None)
+        checked_hook()
+        assert (earlier.path / NAME).read_text() == EARLIER

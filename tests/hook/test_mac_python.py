@@ -32,6 +32,7 @@ class Mac:
         for name in ("sh", "env", "readlink"):
             self._copy(name)
         self.put("/plugin/hooks/stop-hook.sh", HOOK.read_text())
+        self.put("/plugin/hooks/stop_hook.py", "")  # what the interpreter would be given
         (root / ".taskie" / "plans").mkdir(parents=True)  # so that the script does not answer by itself
         self.python(STUB)
         self.put("/dev/null", "")

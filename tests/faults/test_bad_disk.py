@@ -1,0 +1,86 @@
+"""A disk that fails: what cannot be read is said to be so, never to be missing; what is written counts as written."""
+
+from __future__ import annotations
+
+import errno
+import json
+
+import pytest
+from support.commands import run_process
+from support.faulty import Faulty
+
+from faults.conftest import CheckedHook, Reviewer
+from pytest_taskie import Plan, Project, assert_approved, assert_blocked
+
+pytestmark = pytest.mark.state
+
+EIO = errno.EIO
+INVITING = ("Missing", "missing", "not written", "Write the plan", "write the plan", "has no state.json", "is gone")
+HERE = "/.taskie/plans/test-plan"
+
+
+@pytest.mark.parametrize("call", ["open", "read", "list", "stat"])
+@pytest.mark.parametrize("name", [HERE, f"{HERE}/tasks.md", f"{HERE}/state.json"])
+def test_a_plan_that_cannot_be_read(
+    checked_hook: CheckedHook, plan: Plan, faulty: Faulty, name: str, call: str
+) -> None:
+    plan.state.write(phase="complete", next_phase=None)
+    plan.write("tasks.md", "| Id | Status |\n|---|---|\n| 1 | done |\n")
+    result = checked_hook(process=True, env=faulty(f"{call}={EIO}@{name}"))
+    assert not [word for word in INVITING if word in result.stdout], result.stdout
+    assert checked_hook.changed == set()
+
+
+def test_a_directory_that_cannot_be_listed_is_told(checked_hook: CheckedHook, plan: Plan, faulty: Faulty) -> None:
+    plan.state.write(phase="complete", next_phase=None)
+    result = checked_hook(process=True, env=faulty(f"list={EIO}@{HERE}#2"))
+    assert_approved(result, f"{HERE} cannot be listed \\(Input/output error\\)")
+
+
+@pytest.mark.parametrize("call", ["open", "read"])
+def test_a_draft_that_cannot_be_read_is_not_asked_for(
+    checked_hook: CheckedHook, project: Project, faulty: Faulty, call: str
+) -> None:
+    project.git()
+    assert run_process(["claudex", "start", "plan", "a topic"], cwd=project.path, env=project.env).code == 0
+    (project.path / "PLAN.md").write_text("# The user's\n")
+    result = checked_hook(process=True, env=faulty(f"{call}={EIO}@/PLAN.md"))
+    assert_approved(result, r"PLAN\.md cannot be read \(Input/output error\)")
+    assert_blocked(checked_hook(process=True))
+
+
+CLOSED = {
+    "state set": ("state", "set", "max_reviews=3"),
+    "state get": ("state", "get"),
+    "next": ("next",),
+    "status": ("status",),
+    "claudex": ("claudex", "start", "plan", "a topic"),
+    "autopilot": ("autopilot", "init", "SPEC-1", "spec.md"),
+    "install": ("install",),
+}
+
+
+@pytest.mark.parametrize("words", list(CLOSED.values()), ids=list(CLOSED))
+@pytest.mark.parametrize(
+    "end", ["state.json", "state.json.new", ".state", ".state.new", "/plans", "/claudex", "spec.md",
+            "settings.local.json", "settings.local.json.new", "/.claude"]
+)  # fmt: skip
+def test_closing_fails(project: Project, plan: Plan, faulty: Faulty, words: tuple[str, ...], end: str) -> None:
+    """Over a network it may, and what was synchronised is there."""
+    plan.state.write()
+    project.git()
+    (project.path / "spec.md").write_text("# Spec\n")
+    done = run_process(words, cwd=project.path, env={**project.env, **faulty(f"close={EIO}@{end}")})
+    assert (done.code, "Traceback" in done.err, "Nothing was changed" in done.err) == (0, False, False), done.err
+    if words[:2] == ("state", "set"):
+        assert json.loads((plan.path / "state.json").read_text())["max_reviews"] == 3
+
+
+@pytest.mark.parametrize("end", ["state.json", ".state.json.new", "/test-plan", "/plans"])
+def test_closing_fails_at_a_stop(
+    checked_hook: CheckedHook, plan: Plan, reviewer: Reviewer, faulty: Faulty, end: str
+) -> None:
+    plan.state.write(next_phase="plan-review")
+    reviewer.reviews(plan.path)
+    assert_blocked(checked_hook(process=True, env=faulty(f"close={EIO}@{end}")))
+    assert plan.state.read()["next_phase"] == "post-plan-review"
