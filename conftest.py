@@ -61,6 +61,7 @@ def unmeasured(project: Project) -> None:
 def _taskie_project(_taskie_project: Project, covering_python: Path | None) -> Project:
     """Everything that runs in a project runs in this one, so that everything is measured."""
     env = _taskie_project.env
+    env["TASKIE_TRUST"] = "1"  # whoever wrote the test wrote its gates; tests about trust take it away
     if covering_python:
         env["PATH"] = f"{covering_python}{os.pathsep}{env['PATH']}"
     return _taskie_project

@@ -31,9 +31,9 @@ def main() -> None:
     base = Path(tempfile.mkdtemp(prefix="taskie-bench-"))
     python = os.path.realpath(sys.executable)
     kept = {
-        "PATH": os.pathsep.join([str(base / "bin"), "/usr/bin", "/bin"]),
+        # The interpreter is found on PATH, as it is where nobody has set TASKIE_PYTHON.
+        "PATH": os.pathsep.join([str(base / "bin"), str(Path(python).parent), "/usr/bin", "/bin"]),
         "HOME": str(base),
-        "TASKIE_PYTHON": python,
     }
     try:
         empty, plan, review = (base / name for name in ("empty", "validate", "review"))

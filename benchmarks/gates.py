@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Callable
 
 from benchmarks.timing import HOOK, ROOT, ROUNDS, over, ratio, run, timed
+from taskie import gauntlet, trust
 
 _NOBODY = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example.invalid"]
 BARE = [sys.executable, "-I", "-S", "-c", "pass"]
@@ -25,10 +26,12 @@ def _begin(project: Path, env: dict[str, str], check: str) -> dict[str, str]:
     )
     (project / ".gauntlet/checks/ok.yml").write_text(f"command: '{check}'\n")
     (project / ".gitignore").write_text("gauntlet_logs/\n")
-    env = {**env, "TASKIE_PYTHON": sys.executable, "CLAUDE_PROJECT_DIR": str(project)}
+    path = os.pathsep.join([str(Path(sys.executable).parent), env["PATH"]])
+    env = {**env, "PATH": path, "CLAUDE_PROJECT_DIR": str(project)}
     for words in (["init", "-q", "-b", "main"], ["add", "-A"], [*_NOBODY, "commit", "-q", "-m", "Begin"]):
         run(["git", *words], project, env)
     run(["git", "checkout", "-q", "-b", "work"], project, env)
+    trust.add(str(project), env, {"gauntlet": gauntlet.brings(str(project), env)})
     return env
 
 

@@ -66,6 +66,7 @@ class Way:
         self.path = base / name.replace(" ", "-")
         self.path.mkdir()
         self.env = {"PATH": f"{self.path}/bin:/usr/bin:/bin", "HOME": str(base), "CLAUDE_PROJECT_DIR": str(self.path)}
+        self.env["TASKIE_TRUST"] = "1"
 
     def write(self, name: str, text: str) -> None:
         path = self.path / name

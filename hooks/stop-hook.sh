@@ -65,6 +65,19 @@ case $self in */*) ;; *) self=./$self ;; esac
 # A version manager's shim costs ten times the interpreter. On macOS /usr/bin/python3 is a stub, which opens a dialog
 # where Apple's developer tools are missing; where they are not, theirs is the interpreter behind it.
 python=$TASKIE_PYTHON
+unset TASKIE_PYTHON_REFUSED
+if [ -n "$python" ]; then
+    # A project's settings can set this too. Which program we run is not for a clone to say, so it is none of its own.
+    case $python in /*) there=$(cd -P -- "${python%/*}/" 2>/dev/null && pwd -P) ;; *) python= ;; esac
+    case ${python##*/} in *python* | *pypy*) ;; *) python= ;; esac
+    for root in "$(pwd -P)" "$(cd -P -- "${CLAUDE_PROJECT_DIR:-.}" 2>/dev/null && pwd -P)"; do
+        at=$root
+        while [ -n "$at" ] && [ ! -e "$at/.git" ]; do at=${at%/*}; done
+        at=${at:-$root}
+        [ -n "$at" ] && case $there/ in "$at"/*) python= ;; esac
+    done
+    [ -n "$python" ] || export TASKIE_PYTHON_REFUSED="$TASKIE_PYTHON"
+fi
 shim=
 if [ -z "$python" ]; then
     IFS=:

@@ -23,7 +23,8 @@ def start() -> int:
     if not os.path.exists(compiled) and not os.access(package, os.W_OK):
         # Compiling everything again at each stop would cost more than all the rest.
         cache = os.environ.get("CLAUDE_PLUGIN_DATA") or os.path.join(os.path.expanduser("~"), ".cache", "taskie")
-        if os.path.isabs(cache):  # without a home it would be in the project
+        # Without a home it would be in the project, and what lies there is whatever was cloned.
+        if os.path.isabs(cache) and not is_in_project(cache):
             sys.pycache_prefix = os.path.join(cache, "pycache")
     sys.path.insert(0, home)
     from taskie.hook import main
@@ -43,6 +44,14 @@ def unable(error: Exception) -> int:
     except OSError:
         pass  # nobody reads it
     return 0
+
+
+def is_in_project(path: str) -> bool:
+    at = start = os.path.realpath(os.environ.get("CLAUDE_PROJECT_DIR") or os.sep)
+    while at != os.sep and not os.path.lexists(os.path.join(at, ".git")):
+        at = os.path.dirname(at)
+    at = start if at == os.sep else at
+    return at != os.sep and (os.path.realpath(path) + os.sep).startswith(at + os.sep)
 
 
 if __name__ == "__main__":

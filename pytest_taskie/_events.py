@@ -105,8 +105,13 @@ FIELDS: Mapping[str, Mapping[str, Default | Absent]] = {
     "WorktreeRemove": {"worktree_path": "/worktree"},
 }
 
-# Events outside a turn: no prompt, no effort yet.
-OUTSIDE_A_TURN = ("SessionEnd", "SessionStart", "Setup", "InstructionsLoaded", "ConfigChange")
+# What an event has besides, except outside a turn, where there is neither prompt nor effort yet.
+OUTSIDE_A_TURN = ("SessionStart", "Setup", "InstructionsLoaded", "ConfigChange")
+FEWER: Mapping[str, tuple[str, ...]] = {
+    "SessionEnd": ("prompt_id",),
+    "UserPromptSubmit": ("prompt_id", "permission_mode"),
+    **dict.fromkeys(OUTSIDE_A_TURN, ()),
+}
 COMMON: Mapping[str, type] = {
     "session_id": str,
     "transcript_path": str,
@@ -200,8 +205,8 @@ class Events:
             "transcript_path": self.transcript_path,
             "cwd": self.cwd,
         }
-        if event_name not in OUTSIDE_A_TURN:
-            event |= {"prompt_id": self._prompt_id, "permission_mode": "default", "effort": {"level": "high"}}
+        turn = {"prompt_id": self._prompt_id, "permission_mode": "default", "effort": {"level": "high"}}
+        event |= {name: turn[name] for name in FEWER.get(event_name, turn)}
         event["hook_event_name"] = event_name
         own = FIELDS[event_name]
         event |= {name: copy(default) for name, default in own.items() if not isinstance(default, Absent)}

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Union
 
+from pytest_taskie._deep_json import decode
+
 Outcome = Literal["allowed", "asked", "blocked", "continued", "stopped"]
 Accepted = Union[type, tuple[str, ...]]
 
 # The client trims stdout as JavaScript does, which drops a byte order mark too.
-BLANKS = " \t\n\r\v\f\u00a0\u2028\u2029\ufeff"
+BLANKS = " \t\n\r\v\f\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 
 FIELDS: Mapping[str, Accepted] = {
     "continue": bool,
@@ -57,6 +59,9 @@ SPECIFIC: Mapping[str, Mapping[str, Accepted]] = {
     "WorktreeCreate": {"worktreePath": str},
 }
 
+# Without this field the client refuses everything beside it.
+REQUIRED = {"PermissionRequest": "decision", "WorktreeCreate": "worktreePath"}
+
 STOPS = ("Stop", "SubagentStop")
 # Here the client takes exit 2 with the words of a missing script for a missing script, and goes on.
 FORGIVING = (*STOPS, "TaskCompleted", "TeammateIdle")
@@ -90,7 +95,12 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-DECODER = json.JSONDecoder(parse_constant=_no_constant)
+def _integer(digits: str) -> float:
+    # What is too long for the client's numbers is infinite there; Python refuses it.
+    return int(digits) if len(digits) < 400 else float(digits)
+
+
+DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,7 @@ def judge(exit_code: int, stdout: str, stderr: str, event_name: str = "Stop", co
     refused = None if document is None else _refused(document, event_name)
 
     if document is not None and refused is None:
-        reading = _obey(document, exit_code, feedback, event_name, subject)
+        reading = _obey(document, exit_code, feedback, event_name, subject, command)
     elif refused is not None:
         # Only the exit code counts then. Clients before 2.1.213 allow the stop even at exit 2.
         fault = f"{_lost(document)}: {refused}"
@@ -152,7 +162,9 @@ def _obey_exit_code(
     return Reading("allowed", f"{subject} is allowed: {because}", fault=fault)
 
 
-def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: str, subject: str) -> Reading:
+def _obey(
+    document: dict[str, Any], exit_code: int, feedback: str, event_name: str, subject: str, command: str
+) -> Reading:
     """The reading of an object that the client accepts."""
     specific = document.get("hookSpecificOutput") or {}
     stray = None
@@ -175,16 +187,19 @@ def _obey(document: dict[str, Any], exit_code: int, feedback: str, event_name: s
     def reading(outcome: Outcome, sentence: str, fault: str | None = stray, by: str | None = reason) -> Reading:
         return Reading(outcome, sentence, decision, by, message, context, document, fault)
 
-    if document.get("continue") is False:
-        if event_name == "PreToolUse" and decision not in ("block", "deny") and exit_code != 2:
+    asks = event_name == "PreToolUse" and decision in ("ask", "defer") and exit_code != 2
+    if document.get("continue") is False and event_name != "PostToolUseFailure" and not asks:
+        if event_name == "PreToolUse" and decision in (None, "approve", "allow") and exit_code != 2:
             return reading("stopped", "the tool call is made anyway; then the turn ends: continue is false")
         return reading("stopped", "the turn ends here: continue is false, which beats a block")
     if decision in ("block", "deny"):
         how = "with a reason" if reason else "without a reason"
         sentence = f"{subject} is blocked {how}" + (f", but before 2.1.326 {stray}" if stray else "")
         return reading("blocked", sentence, by=reason or "Blocked by hook")
-    if exit_code == 2:
+    if exit_code == 2 and (not stray or event_name == "PreToolUse"):
         decision = "block"
+        if stray:
+            feedback = f"[{command}]: blocked (exit 2); its output could not be processed"
         return reading("blocked", f"{subject} is blocked by exit 2, with its stderr as the reason", by=feedback)
     if decision in ("ask", "defer"):
         return reading("asked", f"{subject} is left to the user: {decision}")
@@ -204,9 +219,10 @@ def _document(stdout: str) -> tuple[dict[str, Any] | None, str | None]:
         inside = next((found for found in _objects(text) if found.keys() & FIELDS.keys()), None)
         return None, f"{_lost(inside)}: other text before the JSON on stdout" if inside else None
     try:
-        return DECODER.decode(text), None
-    except RecursionError:
-        return None, "output lost: the JSON on stdout is nested too deep"
+        try:
+            return DECODER.decode(text), None
+        except RecursionError:
+            return decode(text, DECODER), None
     except ValueError as error:
         return None, _broken(text, error)
 
@@ -215,7 +231,7 @@ def _broken(text: str, error: ValueError) -> str:
     """Why text that starts like an object is not one."""
     try:
         first, end = DECODER.raw_decode(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         # Whether a block was meant cannot be parsed any more, only guessed.
         lost = "block lost" if re.search(r'"decision"\s*:\s*"block"', text) else "output lost"
         if "control character" in str(error):
@@ -246,12 +262,23 @@ def _refused(document: dict[str, Any], event_name: str) -> str | None:
     wrong = _wrong(document, FIELDS)
     if wrong is None and "hookSpecificOutput" in document:
         named = specific.get("hookEventName")
-        if named not in SPECIFIC:
-            return f"hookSpecificOutput.hookEventName is {json.dumps(named)}, which is not an event with such output"
+        if not isinstance(named, str) or named not in SPECIFIC:
+            return f"hookSpecificOutput.hookEventName is {_text(named)}, which is not an event with such output"
         wrong = _wrong(specific, SPECIFIC[named], "hookSpecificOutput.")
-        if wrong is None and named == event_name == "PermissionRequest" and "decision" not in specific:
-            return "hookSpecificOutput.decision is missing"
+        wrong = wrong or _wrong_inside(named, specific)
     return wrong
+
+
+def _wrong_inside(named: str, specific: Mapping[str, Any]) -> str | None:
+    """What the type of a field alone does not say. It is looked at also where the event is another one."""
+    missing = REQUIRED.get(named)
+    if missing and missing not in specific:
+        return f"hookSpecificOutput.{missing} is missing"
+    if named == "PermissionRequest" and specific["decision"].get("behavior") not in ("allow", "deny"):
+        return "hookSpecificOutput.decision.behavior is neither allow nor deny"
+    if not all(isinstance(path, str) for path in specific.get("watchPaths", ())):
+        return "hookSpecificOutput.watchPaths holds something that is not a path"
+    return None
 
 
 def _wrong(document: Mapping[str, Any], fields: Mapping[str, Accepted], prefix: str = "") -> str | None:
@@ -261,10 +288,17 @@ def _wrong(document: Mapping[str, Any], fields: Mapping[str, Accepted], prefix: 
         value = document[name]
         if isinstance(accepted, tuple):
             if value not in accepted:
-                return f"{prefix}{name} is {json.dumps(value)}, not one of {', '.join(accepted)}"
+                return f"{prefix}{name} is {_text(value)}, not one of {', '.join(accepted)}"
         elif not isinstance(value, accepted):
-            return f"{prefix}{name} is {json.dumps(value)}, a known field of the wrong type"
+            return f"{prefix}{name} is {_text(value)}, a known field of the wrong type"
     return None
+
+
+def _text(value: object) -> str:
+    try:
+        return json.dumps(value)
+    except RecursionError:
+        return "nested deeply"
 
 
 def _lost(document: Mapping[str, Any] | None) -> str:

@@ -27,6 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("taskie", "hooks of coding agents (pytest-taskie)")
     group.addoption("--taskie-hook", metavar="COMMAND", help="the hook that run_hook runs, as a shell command")
     parser.addini("taskie_hook", "the hook that run_hook runs, as a shell command; paths start at pytest's rootdir")
+    parser.addini(
+        "taskie_pass_env",
+        "variables of this machine, names or patterns, that hooks and clients get besides the few that all need",
+        type="args",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,10 +76,10 @@ def _taskie_path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def _taskie_project(tmp_path: Path, _taskie_path: str) -> Project:
+def _taskie_project(tmp_path: Path, _taskie_path: str, pytestconfig: pytest.Config) -> Project:
     from pytest_taskie import Project
 
-    return Project(tmp_path, _taskie_path)
+    return Project(tmp_path, _taskie_path, pytestconfig.getini("taskie_pass_env"))
 
 
 @pytest.fixture
@@ -87,7 +92,7 @@ def _taskie_events(_taskie_project: Project) -> Events:
 
 @pytest.fixture
 def project(_taskie_project: Project) -> Project:
-    """An empty project: `.path`, `.env` (own HOME, no agent on PATH, nothing of the user's agents), `.git(…)`."""
+    """An empty project: `.path`, `.env` (own HOME, no agent on PATH, none of the user's secrets), `.git(…)`."""
     return _taskie_project
 
 

@@ -12,14 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_taskie._environment import allowed, passed
 from pytest_taskie._querying import first_result
 from taskie.stand_in import AGENTS
 
 Tasks = Mapping[str, str]
-
-# Another client, its settings, the suite's own runner, or a shell's start file must not reach into a test.
-PRIVATE = ("GIT_", "MOCK_", "PYTEST_", "TASKIE", "XDG_", *(v for agent in AGENTS.values() for v in agent.variables))
-PRIVATE_NAMES = ("BASH_ENV", "ENV", "OLDPWD", "PWD")
 
 
 def make_state(**fields: Any) -> dict[str, Any]:
@@ -118,7 +115,7 @@ class Plan:
 class Project:
     """An empty project and the environment in which its hooks run."""
 
-    def __init__(self, root: Path, path_variable: str) -> None:
+    def __init__(self, root: Path, path_variable: str, pass_env: Sequence[str] = ()) -> None:
         self.path = root / "project"
         self.home = root / "home"
         self.session_id = str(uuid.uuid4())
@@ -128,7 +125,7 @@ class Project:
         self.transcript.parent.mkdir(parents=True)
         self.says("user", "go on")
         self.says("assistant", "Done.")
-        self.env = clean_environment(os.environ)
+        self.env = {**allowed(os.environ), **passed(os.environ, pass_env)}
         self.env.update(
             HOME=str(self.home),
             PATH=path_variable,
@@ -136,6 +133,10 @@ class Project:
             # The temporary directory may be inside a repository.
             GIT_CEILING_DIRECTORIES=str(root),
         )
+
+    def pass_env(self, *patterns: str) -> None:
+        """Let these variables of the machine through as well, by name or pattern: `project.pass_env("MY_*")`."""
+        self.env.update(passed(os.environ, patterns))
 
     def says(self, role: str, content: str | Sequence[Mapping[str, Any]]) -> None:
         """Add a message to the session's transcript, as the client does: a text, or blocks."""
@@ -210,11 +211,6 @@ def _state_text(path: Path) -> str:
         return "(not a regular file)"
     size = path.stat().st_size
     return f"({size} bytes)" if size > 65536 else path.read_bytes().decode("utf-8", "replace")
-
-
-def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what belongs to the user's own clients and tools."""
-    return {k: v for k, v in environ.items() if not k.startswith(PRIVATE) and k not in PRIVATE_NAMES}
 
 
 def path_without_agents(path_variable: str, shadows: Path) -> str:

@@ -57,7 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             _flush()  # here, where it can still be answered
     except CommandError as error:
-        print(f"taskie: {project.typeable(str(error))}", file=sys.stderr)
+        from taskie.terminal import say
+
+        say(f"taskie: {project.typeable(str(error))}", file=sys.stderr)
         return error.code
     except BrokenPipeError:
         return 1
@@ -250,6 +252,7 @@ def _add_own(commands: Commands) -> None:
     )
     _add_json(status)
     _add_looking(commands)
+    _add_trust(commands)
     demo = _add(
         commands,
         "demo",
@@ -297,6 +300,34 @@ def _add_own(commands: Commands) -> None:
     doctor.add_argument(
         "--plugin", action="store_true", help="a session that has loaded the plugin asks, as /taskie:doctor does"
     )
+
+
+def _add_trust(commands: Commands) -> None:
+    """Whether the hook may run what a repository brings."""
+    described = (
+        "The Stop hook runs what a repository brings (gates and the programs they name, a Claudex loop, Autopilot's "
+        "test command) only after you have said so, for this directory and this content. Your own edits are not asked "
+        "about again; what git brings is."
+    )
+    parser = _add(
+        commands, "trust", "let the hook run what this repository brings", described, run="taskie.trusting:command"
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--show", action="store_true", help="show exactly what would be run, and change nothing")
+    what.add_argument(
+        "--list", dest="listed", action="store_true", help="every directory in which something is trusted"
+    )
+    what.add_argument("--word", metavar="WORD", help="say yes with the word that the hook told you, without a terminal")
+    _add_json(parser)
+    forget = _add(
+        commands,
+        "untrust",
+        "take that back",
+        "Forgets what was trusted in this directory: the hook asks again.",
+        run="taskie.trusting:untrust",
+    )
+    for each in (parser, forget):
+        each.add_argument("path", metavar="PATH", nargs="?", help="which directory (default: this one)")
 
 
 def _add_looking(commands: Commands) -> None:

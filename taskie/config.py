@@ -1,4 +1,4 @@
-"""Settings: defaults < the user's TOML < the project's TOML < the environment. Never blocks, only warns."""
+"""Settings: defaults < the user's TOML < the project's, which can only tighten < the environment. Never blocks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from taskie.protocol import BUDGET, parse_json
 from taskie.store import StoreError, read_regular
 from taskie.values import Value
+from taskie.variables import config_home, is_in_project, set_by_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,36 +98,77 @@ def _flag(value: Any) -> Any:
     return found
 
 
-_checks: list[Callable[[Any], Any]] = []
+# Which of two values is tighter: each says whether a project may put `theirs` in the place of what you have.
 
 
-def _setting(default: T, check: Callable[[Any], Any]) -> T:
-    """A setting's default, once its check is noted: one row says all that there is to say about it."""
-    _checks.append(check)
+def _never(yours: Any, theirs: Any) -> bool:
+    return bool(theirs == yours)
+
+
+def _lower(yours: Any, theirs: Any) -> bool:
+    """None is no bound at all."""
+    return theirs is not None and (yours is None or theirs <= yours)
+
+
+def _lower_but_some(yours: Any, theirs: Any) -> bool:
+    """0 is not a tighter bound: it switches off what is bounded."""
+    return bool(min(yours, 1) <= theirs <= yours)
+
+
+def _higher(yours: Any, theirs: Any) -> bool:
+    return bool(theirs >= yours)
+
+
+def _among(yours: Any, theirs: Any) -> bool:
+    return set(theirs) <= set(yours)
+
+
+def _towards(*order: object) -> Callable[[Any, Any], bool]:
+    """From the loosest to the tightest."""
+    return lambda yours, theirs: order.index(theirs) >= order.index(yours)
+
+
+def _as_severe(yours: Any, theirs: Any) -> bool:
+    """For every review of a cycle; the last entry holds for all that follow."""
+    for at in range(max(len(yours), len(theirs))):
+        least, asked = (names[min(at, len(names) - 1)] for names in (yours, theirs))
+        if SEVERITIES.index(asked) > SEVERITIES.index(least):
+            return False
+    return True
+
+
+_rows: list[tuple[Callable[[Any], Any], Callable[[Any, Any], bool]]] = []
+
+
+def _setting(default: T, check: Callable[[Any], Any], tightens: Callable[[Any, Any], bool]) -> T:
+    """A setting's default, once its check is noted, and what a project may make of it: one row says all."""
+    _rows.append((check, tightens))
     return default
 
 
 class Config(Value):
     """Every setting, flat: `review_models` is `models` in `[review]`, and `TASKIE_REVIEW_MODELS`."""
 
-    review_command: tuple[str, ...] = _setting(("claude",), _words(None))
-    review_models: tuple[str, ...] = _setting(("opus", "sonnet"), _models)
-    review_clean_required: int = _setting(2, _whole(1))
-    review_max_reviews: int = _setting(8, _whole(0))
-    review_timeout: float = _setting(BUDGET, _seconds)
-    review_permissions: str = _setting("auto", _one_of("auto", "skip", "scoped"))
-    review_max_turns: int | None = _setting(None, _whole(1))
-    review_max_budget_usd: float | None = _setting(None, _dollars)
-    review_plan_budget_usd: float | None = _setting(None, _dollars)
-    review_hooks: str = _setting("off", _one_of("off", "keep"))
-    review_findings: bool = _setting(False, _flag)
-    review_remember: bool = _setting(False, _flag)
-    review_fail_on: tuple[str, ...] = _setting(("minor",), _severities)
-    review_push: bool = _setting(False, _flag)
-    loop_guard: str = _setting("progress", _one_of("progress", "strict"))
-    gauntlet_insist: int = _setting(2, _whole(0))
-    gauntlet_rules_from: str = _setting("worktree", _one_of("worktree", "base"))
-    claudex_sandbox: str = _setting("bypass", _one_of("bypass", "workspace-write"))
+    review_command: tuple[str, ...] = _setting(("claude",), _words(None), _never)
+    review_models: tuple[str, ...] = _setting(("opus", "sonnet"), _models, _among)
+    review_clean_required: int = _setting(2, _whole(1), _higher)
+    review_max_reviews: int = _setting(8, _whole(0), _lower_but_some)
+    review_timeout: float = _setting(BUDGET, _seconds, _lower)
+    review_permissions: str = _setting("auto", _one_of("auto", "skip", "scoped"), _towards("skip", "auto", "scoped"))
+    review_max_turns: int | None = _setting(None, _whole(1), _lower)
+    review_max_budget_usd: float | None = _setting(None, _dollars, _lower)
+    review_plan_budget_usd: float | None = _setting(None, _dollars, _lower)
+    review_hooks: str = _setting("off", _one_of("off", "keep"), _towards("off", "keep"))
+    review_findings: bool = _setting(False, _flag, _higher)
+    review_remember: bool = _setting(False, _flag, _lower)
+    review_fail_on: tuple[str, ...] = _setting(("minor",), _severities, _as_severe)
+    review_push: bool = _setting(False, _flag, _lower)
+    loop_guard: str = _setting("progress", _one_of("progress", "strict"), _towards("progress", "strict"))
+    gauntlet_insist: int = _setting(2, _whole(0), _lower)
+    gauntlet_rules_from: str = _setting("worktree", _one_of("worktree", "base"), _towards("worktree", "base"))
+    claudex_sandbox: str = _setting(
+        "bypass", _one_of("bypass", "workspace-write"), _towards("bypass", "workspace-write")
+    )
     warnings: tuple[str, ...] = ()
 
     def allows_model(self, name: str) -> bool:
@@ -134,47 +176,76 @@ class Config(Value):
         return self.review_models is Config.review_models or name in self.review_models
 
 
-# What a project may lower, and never raise. One that nobody understands is 0: a slip must not lift a bound.
+# One that nobody understands is 0: a slip must not lift a bound.
 BUDGETS = ("review_max_budget_usd", "review_plan_budget_usd")
 # The check of each setting, which raises ValueError with what it expects.
-SETTINGS: dict[str, Callable[[Any], Any]] = dict(zip(Config.__annotations__, _checks))
+SETTINGS: dict[str, Callable[[Any], Any]] = {key: check for key, (check, _) in zip(Config.__annotations__, _rows)}
+# Whether what a project asks for is as tight as what the user has, for each setting.
+TIGHTENS: dict[str, Callable[[Any, Any], bool]] = {key: rule for key, (_, rule) in zip(Config.__annotations__, _rows)}
 
 
 def load(root: str, env: Mapping[str, str]) -> Config:
-    """The settings that hold in this project, with a warning for each that could not be used."""
-    base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME") or os.path.expanduser("~"), ".config")
-    sources = (
-        (os.path.join(base, "taskie", "config.toml"), False, True),
-        (os.path.join(root, "pyproject.toml"), True, False),
-        (os.path.join(root, ".taskie", "config.toml"), False, False),
-    )
-    settings: dict[str, Any] = {}
+    """The settings that hold in this project, with a warning for each that could not be used.
+
+    A client puts variables of the project's own settings into our environment: those are the project's word.
+    """
+    theirs = set_by_project(env, root)
+    own: dict[str, Any] = {}
     warnings: list[str] = []
-    for path, is_pyproject, is_users in sources:
-        if not os.path.isabs(path) or not os.path.lexists(path):
-            continue  # without a home, yours would be a file of the clone
-        try:
-            tables = _read_toml(path, is_pyproject)
-        except StoreError as error:
-            warnings.append(f"{path}: {error}; its settings are not used")
-            continue
-        for key, value in _flat(tables, path, warnings):
-            name = key.replace("_", ".", 1)
-            widens = key == "review_permissions" and value in ("skip", "auto")
-            if not is_users and (key == "review_command" or widens):
-                # A clone must not choose the program that we run, nor that it may do more.
-                which = f'{name} = "{value}"' if widens else name
-                warnings.append(f"{path}: {which} is only taken from your own configuration; ignored")
-            else:
-                yours = settings.get(key)
-                _take(settings, key, value, f"{path}: {name}", warnings)
-                if key in BUDGETS and yours is not None:
-                    settings[key] = min(yours, settings[key])  # nor what you are ready to pay for it
-    for key in SETTINGS:
-        name = f"TASKIE_{key.upper()}"
-        if env.get(name):
-            _take(settings, key, _from_text(env[name]), name, warnings)
+    base = config_home(env, theirs)
+    if os.path.isabs(base):  # without a home, yours would be a file of the clone
+        _take_own(own, _file(os.path.join(base, "taskie", "config.toml"), False, warnings), root, env, warnings)
+    settings = dict(own)
+    variables = [(key, f"TASKIE_{key.upper()}") for key in SETTINGS]
+    given = [(key, name, _from_text(env[name])) for key, name in variables if env.get(name)]
+    for key, value, where in [
+        *_file(os.path.join(root, "pyproject.toml"), True, warnings),
+        *_file(os.path.join(root, ".taskie", "config.toml"), False, warnings),
+        *((key, value, f"{theirs[name]}: {name}") for key, name, value in given if name in theirs),
+    ]:
+        _tighten(settings, own, key, value, where, warnings)
+    _take_own(settings, [(key, value, name) for key, name, value in given if name not in theirs], root, env, warnings)
     return Config(warnings=tuple(warnings), **settings)
+
+
+def _file(path: str, is_pyproject: bool, warnings: list[str]) -> list[tuple[str, Any, str]]:
+    """What one file sets: the setting, its value, and what to call it in a warning."""
+    if not os.path.lexists(path):
+        return []
+    try:
+        tables = _read_toml(path, is_pyproject)
+    except StoreError as error:
+        warnings.append(f"{path}: {error}; its settings are not used")
+        return []
+    return [(key, value, f"{path}: {key.replace('_', '.', 1)}") for key, value in _flat(tables, path, warnings)]
+
+
+def _tighten(
+    settings: dict[str, Any], own: dict[str, Any], key: str, value: Any, where: str, warnings: list[str]
+) -> None:
+    """Take from a project what binds more tightly than the user's own, and nothing else."""
+    asked: dict[str, Any] = {}
+    _take(asked, key, value, where, warnings)
+    if key not in asked:
+        return
+    yours = own.get(key, getattr(Config, key))
+    if TIGHTENS[key](yours, asked[key]):
+        settings[key] = asked[key]
+    else:
+        warnings.append(f"{where} is only taken from your own configuration, since it would loosen yours; ignored")
+
+
+def _take_own(
+    settings: dict[str, Any], given: list[tuple[str, Any, str]], root: str, env: Mapping[str, str], warnings: list[str]
+) -> None:
+    """What the user says. Only a program in the project is nobody's choice: it is whatever was cloned."""
+    for key, value, where in given:
+        program = value[0] if isinstance(value, list) and value else value
+        placed = key == "review_command" and isinstance(program, str) and os.sep in program
+        if placed and (not os.path.isabs(program) or is_in_project(program, root, env)):
+            warnings.append(f"{where} must be a name on PATH or an absolute path outside the project; ignored")
+        else:
+            _take(settings, key, value, where, warnings)
 
 
 def _from_text(text: str) -> Any:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from taskie.project import Context
     from taskie.protocol import Decision, Event
 
+    class Begun(Protocol):
+        """What an engine whose `begin` was called, if it has one, finds in its context: work that somebody else does
+        meanwhile. `begin(root, env, deadline)` is called as soon as the engine is detected, before any is asked."""
+
+        def end(self) -> None:
+            """Nobody waits for it any more."""
+
     class Engine(Protocol):
         """Modules keep it: `engine: Engine = taskie.plans`."""
 
@@ -31,6 +38,10 @@ if TYPE_CHECKING:
 
         def on_event(self, event: Event, turn: Turn, context: Context) -> Decision:
             """What it makes of one event in a project in which it was detected."""
+
+        def brings(self, root: str, env: Mapping[str, str], whole: bool = False) -> Sequence[tuple[str, bytes]]:
+            """What it would run, or have the agent run, of what lies in the root: paths below it, with contents. The
+            hook asks it for nothing before the user has trusted this. `whole`: for a person, who has time."""
 
         def status(self, cwd: str, env: Mapping[str, str]) -> Status:
             """Where it stands here. CommandError if that cannot be determined."""

@@ -62,16 +62,16 @@ class Git:
         finally:
             question.end()
 
-    def at_once(self, *asked: Sequence[str]) -> list[tuple[int, bytes, bytes]]:
-        """Several at the same time."""
-        calls: list[GitCall] = []
+    def begin(self, *asked: Sequence[str]) -> GitCalls:
+        """Ask several things at the same time, and wait for none of them yet."""
+        calls = GitCalls()
         try:
             for arguments in asked:
                 calls.append(GitCall(self, [self.program, *arguments], self._env, b"", self._deadline))
-            return [call.answer() for call in calls]
-        finally:
-            for call in calls:
-                call.end()
+        except BaseException:
+            calls.end()
+            raise
+        return calls
 
 
 class GitCall:
@@ -121,6 +121,20 @@ class GitCall:
         for fd in self._files:
             os.close(fd)
         self._files = []
+
+
+class GitCalls(list[GitCall]):
+    """What git was asked at the same time. None of them is left running."""
+
+    def answers(self) -> list[tuple[int, bytes, bytes]]:
+        try:
+            return [call.answer() for call in self]
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        while self:
+            self.pop().end()
 
 
 def _nameless(data: bytes = b"") -> int:

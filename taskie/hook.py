@@ -32,6 +32,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from taskie.engine import Begun
+
     Deciding = Callable[[Event, Mapping[str, str]], Decision]
 
 GUARDED = "PreToolUse"
@@ -132,14 +134,31 @@ def decide(
     event: Event, env: Mapping[str, str], deadline: float, only: str | None = None, client: bool = False
 ) -> Decision:
     """Ask each engine, or one alone, that takes the event and applies here; the first block is the decision."""
+    begun: list[Begun] = []
+    try:
+        return _decide(event, env, deadline, only, client, begun)
+    finally:
+        for each in begun:
+            each.end()
+
+
+def _decide(
+    event: Event, env: Mapping[str, str], deadline: float, only: str | None, client: bool, begun: list[Begun]
+) -> Decision:
     import taskie.config as config
     import taskie.engines as engines
     import taskie.project as project
+    import taskie.trust as trust
+    import taskie.variables as variables
 
     cwd = _directory(event, needed=event.name == "Stop" and not only)
     places = project.places(cwd, env, event.tool_input.get("file_path") if event.name != "Stop" else None)
-    decision = APPROVE
+    env, warnings = variables.users_own(env, variables.set_by_project(env, cwd))
+    decision = Decision(warnings=tuple(warnings)) if warnings else APPROVE
     applying = []
+    waits = []
+    # Who names an engine has said what to run; a guard that only denies runs nothing.
+    asks = not only and event.name != "PreToolUse" and not trust.given(env, cwd)
     for name in [only] if only else engines.ENGINES:
         try:
             engine = engines.load(name)
@@ -150,14 +169,22 @@ def decide(
             if root is None and only and roots:
                 root = roots[0]  # whoever asks for one engine wants its answer
             if root is not None:
-                applying.append((name, engine, root))
+                if hasattr(engine, "begin"):
+                    begun.append(engine.begin(root, env, deadline))
+                waiting = trust.waiting(name, engine, root, env) if asks else None
+                if waiting is None:
+                    applying.append((name, engine, root))
+                else:
+                    waits.append(waiting)
         except Exception as error:
             decision = _failed(decision, error, env, name)
+    if waits and event.name == "Stop":
+        decision = merge(decision, Decision(message=trust.line(waits, env)))
     for at, (name, engine, root) in enumerate(applying):
         try:
             settings = config.load(root, env)
             turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress, at > 0)
-            context = project.Context(root, cwd, settings, env, deadline, client, len(applying) == 1)
+            context = project.Context(root, cwd, settings, env, deadline, client, len(applying) == 1, asks, begun)
             if settings.warnings:  # at once, so that they are not lost with an engine that fails
                 decision = merge(decision, Decision(warnings=settings.warnings))
             own = engine.on_event(event.replace(cwd=cwd), turn, context)
@@ -209,30 +236,26 @@ def _say(
     return 0
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    """A FIFO that nobody reads is an error rather than a wait."""
-    return os.open(path, flags | os.O_NONBLOCK, 0o666)
-
-
 def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
     """Log an error that nobody foresaw; returns a sentence that says where."""
     import traceback
 
+    from taskie import logs
+    from taskie.masking import masked
     from taskie.project import cache
     from taskie.store import timestamp
 
-    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    text = masked("".join(traceback.format_exception(type(error), error, error.__traceback__)))
     write(2, text)
     log = os.path.join(cache(env), "hook.log")
     try:
-        message = shown(str(error))
+        message = shown(masked(str(error)))
     except Exception:
         message = "its message cannot be shown"
     summary = f"{subject} failed ({type(error).__name__}: {message}) and blocks nothing."
     try:
         os.makedirs(os.path.dirname(log), exist_ok=True)
-        with open(log, "a", encoding="utf-8", errors="replace", opener=_open_at_once) as file:
-            file.write(f"{timestamp()} Taskie {taskie.__version__}, Python {sys.version.split()[0]}\n{text}\n")
+        logs.append(log, f"{timestamp()} Taskie {taskie.__version__}, Python {sys.version.split()[0]}\n{text}\n")
     except OSError:
         return summary
     return f"{summary} Details: {log}"

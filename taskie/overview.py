@@ -12,6 +12,7 @@ from taskie import engines, project, tables
 from taskie.engine import Status, Table
 from taskie.errors import CommandError
 from taskie.hook import report
+from taskie.protocol import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ def _status(name: str, cwd: str) -> Status:
 def _lines(text: Sequence[str | Table]) -> list[str]:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     return [
-        line
+        harmless(line)
         for item in text
         for line in (tables.lines(item, width) if isinstance(item, Table) else [project.typeable(item)])
     ]

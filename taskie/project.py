@@ -10,9 +10,10 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from taskie.config import Config
+    from taskie.engine import Begun
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -22,6 +23,7 @@ class Context(Value):
 
     `client`: it is called as in `hooks.json`. A script gets the words that the design fixes, a person in a client what
     helps there. `alone`: no other engine has something to do here, so all of the time is this one's.
+    `asks`: only what the user has trusted may be run; whoever names an engine has said so by that. `begun`: see there.
     """
 
     root: str
@@ -31,6 +33,8 @@ class Context(Value):
     deadline: float
     client: bool = False
     alone: bool = False
+    asks: bool = False
+    begun: Sequence[Begun] = ()
 
 
 def here() -> str:
@@ -93,18 +97,25 @@ def working_tree(path: str) -> str | None:
     return at
 
 
-def common_git_directory(path: str) -> str | None:
-    """The git directory that all worktrees of a directory's repository share, found without git's help."""
-    tree = working_tree(path)
-    if tree is None:
-        return None
+def git_directory(tree: str) -> str | None:
+    """The git directory of a working tree's root, found without git's help."""
     found = os.path.join(tree, ".git")
     try:
         if os.path.isfile(found):  # a worktree or a submodule says where its own is
             found = os.path.join(tree, _line(found).removeprefix("gitdir: "))
-        if os.path.isfile(os.path.join(found, "commondir")):
-            found = os.path.join(found, _line(os.path.join(found, "commondir")))
         return os.path.realpath(found) if os.path.isdir(found) else None
+    except (OSError, ValueError):
+        return None
+
+
+def common_git_directory(path: str) -> str | None:
+    """The git directory that all worktrees of a directory's repository share."""
+    tree = working_tree(path)
+    found = git_directory(tree) if tree is not None else None
+    try:
+        if found is not None and os.path.isfile(os.path.join(found, "commondir")):
+            found = os.path.join(found, _line(os.path.join(found, "commondir")))
+        return os.path.realpath(found) if found is not None and os.path.isdir(found) else None
     except (OSError, ValueError):
         return None
 

@@ -26,6 +26,13 @@ BUDGET, AT_ONCE, MARGIN = 570.0, 20.0, 30.0
 LONGEST_CONTEXT = 10_000
 
 
+# Control characters but tab and line feed, and the marks that turn the direction of what follows them.
+_ESCAPED = {
+    code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    for code in (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+
+
 class InputError(Exception):
     """The event cannot be used; the message says why."""
 
@@ -125,8 +132,13 @@ def merge(first: Decision, second: Decision) -> Decision:
 
 
 def speakable(text: str) -> str:
-    """Without lone surrogates, which a strict JSON reader refuses."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """Without lone surrogates, which a strict JSON reader refuses, and without what does something to a terminal."""
+    return harmless(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def harmless(text: str) -> str:
+    """Of several lines, fit for a terminal: a name that somebody else chose may hold colours, or turn a line around."""
+    return text if text.isprintable() else text.translate(_ESCAPED)
 
 
 def shown(name: str, limit: int = 120) -> str:

@@ -115,8 +115,8 @@ def timestamp() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def replace(path: str, data: bytes, new_mode: int = 0o666) -> None:
-    """All or nothing: write a temporary file beside it, then rename it. The file keeps its mode.
+def replace(path: str, data: bytes, *, private: bool = False) -> None:
+    """All or nothing: write a temporary file beside it, then rename it. The file keeps its mode; `private` is 0600.
 
     The temporary file always has the same name, so that the next write takes over what a killed one has left.
     """
@@ -129,8 +129,8 @@ def replace(path: str, data: bytes, new_mode: int = 0o666) -> None:
         except FileNotFoundError:
             present = 0
         # A new file has the mode that the umask gives it; so has one that replaces a link, whose own is always 0o777.
-        mode = stat.S_IMODE(present) if stat.S_ISREG(present) else None
-        fd, guard = _new_file(temporary, new_mode if mode is None else 0o600)
+        mode = 0o600 if private else stat.S_IMODE(present) if stat.S_ISREG(present) else None
+        fd, guard = _new_file(temporary, 0o666 if mode is None else 0o600)
         try:
             view = memoryview(data)
             while view:

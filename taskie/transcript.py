@@ -20,8 +20,8 @@ MOST = 256 << 20
 LONGEST_LINE = 16 << 20
 PIECE = 1 << 20
 PATIENCE = 2.0
-# What a tool call writes into a file is not what it does: a README may mention any path.
-_CONTENTS = frozenset(("content", "new_string", "old_string", "new_source"))
+# What a tool call writes into a file, or says of itself, is not what it does: a README may mention any path.
+_CONTENTS = frozenset(("content", "new_string", "old_string", "new_source", "description"))
 _NAME, _END = "<command-name>", "</command-name>"
 
 

@@ -12,7 +12,7 @@ import re
 import stat
 
 from taskie.git import Git
-from taskie.project import working_tree
+from taskie.project import git_directory, working_tree
 from taskie.protocol import shown
 from taskie.store import digest
 from taskie.values import Value
@@ -21,7 +21,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from taskie.git import GitCalls
+
 MAX_DIRTY = 2000
+_STATUS = [
+    "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty",
+]  # fmt: skip
+_INDEX = ["ls-files", "-v", "--stage", "-z", "--full-name", ":/"]
 _HIDDEN = re.compile(rb"\0[a-zS] [^\t]*\t([^\0]*)")  # assume-unchanged or skip-worktree
 
 
@@ -32,12 +38,24 @@ class ChangedFile(Value):
     mode: int
 
 
+class KnownTree(Value):
+    """What was found before: a `key` and the tree that it stands for, and what the `index` was like."""
+
+    key: str | None = None
+    tree: str | None = None
+    index: tuple[str, ...] = ()
+
+
+_NOTHING = KnownTree()
+
+
 class Snapshot(Value):
     """The repository at one moment. Paths are the repository's, `prefix` is the project's own directory in it.
 
     `tree` is the fingerprint of everything, and `key` of what is not as in `commit`: cheaper, and the same key means
     the same tree. `files` has mode and content of every file, unless `tree` was known; `contents` of those that may not
-    be as in the index. `hidden` are files that git was told to overlook. The project's own paths are `new`, its
+    be as in the index. `index` tells that from any other, and names the files that git was told to overlook; those that
+    are there are `hidden`. The project's own paths are `new`, its
     untracked files, and `dirty`, those that are not as in the commit, as far as a record can hold them.
     """
 
@@ -52,6 +70,7 @@ class Snapshot(Value):
     dirty: tuple[str, ...]
     records: tuple[bytes, ...]
     left_out: re.Pattern[str]
+    index: tuple[str, ...] = ()
     contents: Mapping[str, str] = {}
     key: str = ""
     tree: str = ""
@@ -65,47 +84,68 @@ class Snapshot(Value):
 class Repository(Git):
     """Asks git about the project."""
 
-    def snapshot(
-        self, leave_out: Sequence[str] = (), rules: bytes = b"", known: tuple[str | None, str | None] = (None, None)
-    ) -> Snapshot:
+    _asked: GitCalls | None = None
+
+    def begin_look(self) -> None:
+        """Have git look already: the next `snapshot` is of now. For whoever has something else to do meanwhile."""
+        self._asked = self.begin(_STATUS)
+
+    def end_look(self) -> None:
+        """Nobody wants to know any more."""
+        if self._asked is not None:
+            self._asked.end()
+            self._asked = None
+
+    def snapshot(self, leave_out: Sequence[str] = (), rules: bytes = b"", known: KnownTree = _NOTHING) -> Snapshot:
         """The state of the working tree, with its fingerprint. `failure` outside a repository.
 
         `leave_out`: files and directories that do not count: what engines keep for themselves, wherever in the
-        repository; below the project alone where the path begins with `/`. `rules`: what else the evidence depends
-        on. `known`: a key, and the tree that it stands for.
+        repository; below the project alone where the path begins with `/`. `rules`: what else the evidence depends on.
         """
         root = os.path.realpath(self.root)
         top = working_tree(root) or root
         prefix = f"{os.path.relpath(root, top)}/" if root != top else ""
-        (code, status, complaint), (listed_code, index, _) = self.at_once(
-            ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames",
-             "--ignore-submodules=dirty"],
-            ["ls-files", "-v", "--stage", "-z", "--full-name", ":/"],
-        )  # fmt: skip
-        if code or listed_code:
+        asked, self._asked = self._asked or self.begin(_STATUS), None
+        listing = None
+        try:
+            index: tuple[str, ...] = (_identity(top),)
+            if index[0] and known.index[:1] == index:
+                index = known.index  # listing it would take a third of git's time for the rest
+            else:
+                listing = self.begin(_INDEX)
+            status = self._told(asked)
+            listed = self._told(listing) if listing else None
+        finally:
+            asked.end()
+            if listing:
+                listing.end()
+        if listed is not None:
+            index = (*index, *(os.fsdecode(path) for path in _HIDDEN.findall(b"\0" + listed)))
+        left_out = _own_files(leave_out, prefix)
+        # A sparse checkout hides files, too, but has none of them.
+        hidden = [path for path in index[1:] if not left_out.fullmatch(path) and os.path.lexists(f"{top}/{path}")]
+        seen = _parse(top, prefix, status, hidden, left_out).replace(index=index)
+        present = [entry.path for entry in seen.changed if entry.mode]
+        contents = self._hashes(top, [*present, *seen.untracked, *seen.hidden])
+        named = [f"{contents[path]} ".encode() + os.fsencode(path) for path in sorted(contents)]
+        key = digest(b"\0".join([rules, (seen.commit or "").encode(), *seen.records, b"", *named]))
+        if key == known.key and known.tree:
+            return seen.replace(contents=contents, key=key, tree=known.tree)
+        files = _indexed(self._told(self.begin(_INDEX)) if listed is None else listed, left_out)
+        for entry in seen.changed:
+            files.pop(entry.path, None)
+        files.update(contents)
+        tree = digest(b"\0".join([rules, *(f"{files[path]} ".encode() + os.fsencode(path) for path in sorted(files))]))
+        return seen.replace(contents=contents, key=key, tree=tree, files=files)
+
+    def _told(self, asked: GitCalls) -> bytes:
+        """The answer to the one thing that was asked."""
+        ((code, output, complaint),) = asked.answers()
+        if code:
             detail = complaint.decode("utf-8", "replace").strip().splitlines()
             why = shown(detail[-1] if detail else "git failed")
             raise self.failure(f"{self.root} is not in a usable git repository ({why})")
-        left_out = _own_files(leave_out, prefix)
-        hidden = [os.fsdecode(path) for path in _HIDDEN.findall(b"\0" + index)]
-        # A sparse checkout hides files, too, but has none of them.
-        hidden = [path for path in hidden if not left_out.fullmatch(path) and os.path.lexists(os.path.join(top, path))]
-        seen = _parse(top, prefix, status, hidden, left_out)
-        present = [entry.path for entry in seen.changed if entry.mode]
-        contents = self._hashes(top, [*present, *seen.untracked, *seen.hidden])
-        listed = [f"{contents[path]} ".encode() + os.fsencode(path) for path in sorted(contents)]
-        key = digest(b"\0".join([rules, (seen.commit or "").encode(), *seen.records, b"", *listed]))
-        known_key, tree = known
-        files: dict[str, str] = {}
-        if key != known_key or not tree:
-            files = _indexed(index, left_out)
-            for entry in seen.changed:
-                files.pop(entry.path, None)
-            files.update(contents)
-            tree = digest(
-                b"\0".join([rules, *(f"{files[path]} ".encode() + os.fsencode(path) for path in sorted(files))])
-            )
-        return seen.replace(contents=contents, key=key, tree=tree, files=files)
+        return output
 
     def _hashes(self, top: str, paths: Sequence[str]) -> dict[str, str]:
         """Mode and content of files that differ from the index, as git would store them: line endings must not
@@ -144,6 +184,16 @@ class Repository(Git):
         """The commit of a submodule; its files are left alone."""
         code, output, _ = self.attempt(["-C", path, "rev-parse", "--verify", "-q", "HEAD"])
         return output.decode().strip() if code == 0 else "no commit"
+
+
+def _identity(top: str) -> str:
+    """What tells the index of a working tree from every other that it ever had: git writes each as a new file."""
+    directory = git_directory(top)
+    try:
+        found = os.stat(os.path.join(directory or "", "index"))
+    except OSError:
+        return ""
+    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
 
 
 def _own_files(paths: Sequence[str], prefix: str) -> re.Pattern[str]:

@@ -87,6 +87,12 @@ STEERING = (
     Command("doctor", "Check whether the hook can work here, and say what to do if not", unasked=("doctor",)),
     Command("stop", "Leave the review loop, so that no review starts by itself any more", "[PLAN]", unasked=("stop",)),
     Command("limit", "Say or set how many reviews each cycle of the plan may have", "[N] [PLAN]", unasked=("limit",)),
+    Command(
+        "trust",
+        "Show what the hook would run of what this repository brings, and trust it",
+        "[WORD]",
+        unasked=("trust",),
+    ),
 )
 # Commands of the other engines.
 ENGINES = (

@@ -42,6 +42,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | list[str]:
+    """What a client could still reach on this machine, in runs that start one."""
+    if not any({"claude_client", "codex_client"} & {*getattr(item, "fixturenames", ())} for item in items):
+        return []
+    if config.getoption("--taskie-client-network"):
+        return "taskie: clients run with this machine's network (--taskie-client-network)"
+    from pytest_taskie.client._sockets import why_open
+
+    why = why_open()
+    return f"taskie: clients can reach the Unix sockets of this machine: {why}" if why else []
+
+
 def wanted(kind: Kind, config: pytest.Config) -> Wanted:
     """Which client of that kind: the option, then TASKIE_CLIENT, else the newest in the cache."""
     from pytest_taskie.client._installation import Wanted, parse_wanted

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Union
 
+from pytest_taskie._environment import without_proxies
 from pytest_taskie._processes import Finished
 from pytest_taskie.client import _isolation as isolation
 from pytest_taskie.client._installation import Installation
@@ -181,7 +182,7 @@ class ScriptedClient(ABC):
         return finished
 
     def _environment(self, more: Environment | None = None) -> dict[str, str]:
-        env = dict(self.project.env)
+        env = without_proxies(self.project.env)
         # It is one: nothing but the script can be reached. As root a reviewer that skips permissions refuses to start
         # without it; a test that wants to see that gives an empty one.
         env.pop("IS_SANDBOX", None)

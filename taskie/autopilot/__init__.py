@@ -10,7 +10,7 @@ from taskie.protocol import render as render
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from taskie.engine import Status
     from taskie.guard import Turn
@@ -42,6 +42,12 @@ def on_event(event: Event, turn: Turn, context: Context) -> Decision:
     from taskie.autopilot.engine import on_stop
 
     return on_stop(event, turn, context)
+
+
+def brings(root: str, env: Mapping[str, str], whole: bool = False) -> Sequence[tuple[str, bytes]]:
+    from taskie.autopilot.brought import brought
+
+    return brought(root)
 
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:

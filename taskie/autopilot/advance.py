@@ -9,6 +9,7 @@ import json
 import os
 import time
 
+from taskie import word
 from taskie.autopilot import (
     MARKER,
     REVIEWERS,
@@ -20,7 +21,6 @@ from taskie.autopilot import (
     loop,
     reviewing,
     spec,
-    word,
 )
 from taskie.autopilot import state as states
 from taskie.autopilot.loop import Done
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from taskie.autopilot.state import State
 
 GIT_SECONDS = 60.0
+WHERE = (
+    "it is in the message that the person got at the stop, so ask them. If they have lost it, "
+    "`taskie autopilot status` gives them a new one, in a terminal of their own"
+)
 _TESTED = ("passed", "failed")
 
 
@@ -128,7 +132,7 @@ def permit(state: State, given: object) -> None:
     """Refused, unless the run is not halted or this is the word that a person was told."""
     if state["step"] in HALTS and not word.fits(state["loop"]["word"], given):
         why = "going on needs the word that only a person was told" if given is None else "this is not its word"
-        raise Refused(f"the loop halted at {state['step']}, and {why}: {word.WHERE}")
+        raise Refused(f"the loop halted at {state['step']}, and {why}: {WHERE}")
 
 
 def keep_spec(root: str, state: State, warn: Callable[[str], None]) -> None:

@@ -5,7 +5,8 @@ Where the run has halted, the person is told a word, and the agent is not: only 
 
 from __future__ import annotations
 
-from taskie.autopilot import MARKER, kept, texts, word
+from taskie import word
+from taskie.autopilot import MARKER, kept, texts
 from taskie.autopilot import state as states
 from taskie.autopilot.table import END, HALTS
 from taskie.project import own_command, typeable, working_tree

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 
+from taskie import trust
 from taskie.autopilot import MARKER, kept
+from taskie.autopilot.brought import brought
 from taskie.autopilot.shape import FIELDS as FIELDS
 from taskie.autopilot.shape import VALUES as VALUES
 from taskie.autopilot.shape import StateError, checked, malformed
@@ -140,7 +142,10 @@ def edit(root: str, change: Callable[[State], T], after: Callable[[State], None]
         _take(lock)
         state = need(root)
         result = change(state)
+        before = brought(root)
         write(root, state)
+        if (now := brought(root)) != before:
+            trust.keep(root, os.environ, "autopilot", before, now)
         if after is not None:
             after(state)
         return result

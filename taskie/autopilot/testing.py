@@ -89,6 +89,7 @@ def run(argv: Sequence[str], *, cwd: str, root: str, env: Mapping[str, str], sec
         account = _recorded(record, cwd, root) or _read(logs.last_lines(fd), cwd, root)
     finally:
         progress.clear()
+        logs.settle(fd)
         os.close(fd)
         remove(record)
     return _judged(outcome, account).replace(log=log)

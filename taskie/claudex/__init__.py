@@ -10,7 +10,7 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from taskie.engine import Status
     from taskie.guard import Turn
@@ -21,7 +21,7 @@ MARKER = ".claude/claudex"
 STATE = ".state"
 LOG = "log"
 UNTOLD, TOLD = "UNTOLD", "TOLD"  # in the log: what a rollback cut short, and that the person has heard of it
-_TAIL = 1 << 16
+TAIL = 1 << 16
 EVENTS = {"Stop": ""}
 TRACES: tuple[str, ...] = ()
 SUMMARY = "a plan or a diff that a second agent, Codex, reviews round by round"
@@ -50,7 +50,7 @@ def since_told(directory: str) -> bytes:
     except OSError:
         return b""
     try:
-        end = os.pread(fd, _TAIL, max(0, os.fstat(fd).st_size - _TAIL))
+        end = os.pread(fd, TAIL, max(0, os.fstat(fd).st_size - TAIL))
     except OSError:  # a FIFO, a directory
         return b""
     finally:
@@ -62,6 +62,12 @@ def on_event(event: Event, turn: Turn, context: Context) -> Decision:
     from taskie.claudex.engine import on_stop
 
     return on_stop(event, turn, context)
+
+
+def brings(root: str, env: Mapping[str, str], whole: bool = False) -> Sequence[tuple[str, bytes]]:
+    from taskie.claudex.state import brought
+
+    return brought(root)
 
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 
-from taskie.claudex import LOG, MARKER, STATE, UNTOLD, findings, since_told
+from taskie.claudex import LOG, MARKER, STATE, TAIL, UNTOLD, findings, since_told
 from taskie.claudex.state import PLAN, is_review_id, now
 from taskie.claudex.texts import Names
 from taskie.project import is_inside, own_command, quoted
@@ -73,18 +73,12 @@ def _review_file(root: str, review_id: str) -> str:
 
 def write_log(root: str, text: str) -> None:
     """Add a line. A project without the directory gets no log, and a log that fails changes nothing."""
-    line = f"[{now()}] {shown(text, 1000)}\n".encode("utf-8", "replace")
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    from taskie import logs
+
     try:
-        fd = os.open(os.path.join(directory_of(root), LOG), flags, 0o666)
-    except OSError:
-        return
-    try:
-        os.write(fd, line)
+        logs.append(os.path.join(directory_of(root), LOG), f"[{now()}] {shown(text, 1000)}\n", keep=TAIL)
     except OSError:
         pass
-    finally:
-        os.close(fd)
 
 
 def is_written(path: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from taskie import project
+from taskie import project, trust
 from taskie.claudex import MARKER, UNTOLD, artefacts, detect, state, steps, summary
 from taskie.claudex.findings import objection
 from taskie.claudex.state import Loop
@@ -123,7 +123,9 @@ def _start(root: str, mode: str, topic: str, rounds: int, old_plan: str | None =
             artefacts.keep_out_of_commits(directory)
             for loop in (loop for loop in state.load_all(directory)[0] if not loop.active):
                 artefacts.clean_up(directory, loop.review_id)
+            before = state.brought(root)
             review_id = state.create(directory, mode, topic, rounds, root, _session(), old_plan)
+            trust.keep(root, os.environ, "claudex", before, state.brought(root))
     except StoreError as error:
         raise CommandError(f"the loop cannot be started: {error}") from None
     artefacts.write_log(root, f"START: {mode} loop {review_id}, {rounds} rounds")
@@ -249,6 +251,9 @@ def rollback() -> int:
     if not os.path.isdir(directory):
         print("There is nothing to roll back here.")
         return 0
+    if os.path.realpath(directory) != directory:
+        where = shown(os.path.realpath(directory))
+        raise CommandError(f"a link leads from {MARKER} to {where}: nothing is removed there. Remove the link instead.")
     try:
         with _locked(directory):
             cut_short = _untold(root)

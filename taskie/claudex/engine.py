@@ -34,6 +34,8 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     """One stop: a block for the round that is due, or an approval, each with its line in the log."""
     root = context.root
     directory = artefacts.directory_of(root)
+    if os.path.realpath(directory) != directory and (link := _brought_link(context)):
+        return Decision(message=f"Claudex: {link}")  # and not a line in a log that would be elsewhere, too
     here, there = working_tree(context.cwd), working_tree(root)
     if here is not None and here != there:
         return _approve(root, f"the agent is in {here}, the loops are of {there or root}")
@@ -41,7 +43,7 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     if removed:
         return _approve(root, f"removed {', '.join(removed)}: its name is not a review id")
     loops, problems = state.load_all(directory)
-    refused = _tracked(loops, context)
+    refused = _refused(loops, context)
     loops = [loop for loop in loops if loop not in refused]
     told = merge(_tell_of_rollbacks(context), _tell_of_ends(steps.untold(loops, root, event.session_id), event, root))
     choice = steps.choose(loops, root, event.session_id)
@@ -50,16 +52,25 @@ def on_stop(event: Event, turn: Turn, context: Context) -> Decision:
     return merge(told, _go_on(choice.loop, event, turn, context))
 
 
-def _tracked(loops: Sequence[Loop], context: Context) -> list[Loop]:
-    """Those of this project whose states git tracks: nobody has started them here, so nobody follows them."""
-    asked = [loop for loop in loops if (loop.active or loop.untold) and steps.belongs(loop, context.root)]
+def _brought_link(context: Context) -> str | None:
+    from taskie.claudex.tracking import brought_link
+
+    link = brought_link(context.root, MARKER, context.env)
+    return link and f"git tracks the link {shown(link)}, so no loop is followed through it"
+
+
+def _refused(loops: Sequence[Loop], context: Context) -> list[Loop]:
+    """Those that would be loops in every clone: nobody has started them here, so nobody follows them."""
+    live = [loop for loop in loops if loop.active or loop.untold]
+    nowhere = [loop for loop in live if not os.path.isabs(loop.repo_root)]
+    asked = [loop for loop in live if steps.belongs(loop, context.root)]
     if not asked:
-        return []
+        return nowhere
     from taskie.claudex.tracking import is_tracked
 
     directory = artefacts.directory_of(context.root)
     found = [loop for loop in asked[:_MOST_ASKED] if is_tracked(state.path_of(directory, loop.review_id), context.env)]
-    return found + asked[_MOST_ASKED:]
+    return nowhere + found + asked[_MOST_ASKED:]
 
 
 def _without_a_loop(
@@ -74,6 +85,9 @@ def _without_a_loop(
         other = refused[0]
         file = os.path.join(MARKER, other.review_id + STATE)
         why = f"git tracks {file}, so nobody follows this loop; `git rm --cached {file}` makes it one of this project"
+        if not os.path.isabs(other.repo_root):
+            root_there = shown(other.repo_root) or "nothing"
+            why = f"the repo_root in {file} is {root_there}, not an absolute path, so nobody follows this loop"
     news = other is not None and artefacts.is_news(artefacts.directory_of(root), other.review_id, event.session_id)
     return _approve(root, why, notify=news)
 

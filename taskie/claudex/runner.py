@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
+from taskie.claudex.state import PLAN
 from taskie.claudex.texts import prompt, title
 from taskie.project import quoted
 from taskie.protocol import shown, speakable
@@ -26,13 +25,13 @@ def asked(loop: Loop, round_: int, names: Names) -> str:
 def script(loop: Loop, round_: int, names: Names, sandbox: str) -> bytes:
     """The runner of one round. The topic goes into the prompt byte for byte: nothing in it is expanded.
 
-    It writes the prompt once more, so that what stands in it is what is sent: beside the file and then in its place,
-    because the file may have become a link that leads elsewhere.
+    It writes nothing. It holds the prompt as well, and sends the file only if the same stands in it: it may have been
+    changed since, or become a link that leads elsewhere.
     """
     text_of_prompt = asked(loop, round_, names)
     end = terminator(text_of_prompt)
     first = shown(title(loop, round_), 400)
-    temporary = os.path.join(os.path.dirname(names.prompt), f".{os.path.basename(names.prompt)}.XXXXXX")
+    again = "the next stop writes it again" if loop.mode == PLAN else "start the review again"
     text = f"""\
 #!/usr/bin/env bash
 # {first}
@@ -47,15 +46,12 @@ if ! command -v codex >/dev/null 2>&1; then
 fi
 # Hooks that Codex fires stay out of the loop that runs it.
 export TASKIE_HOOK_SKIP=1
-unwritten() {{
-    rm -f -- "$TEMPORARY"
-    echo "the prompt could not be written to $PROMPT_FILE" >&2
-    exit 1
-}}
-TEMPORARY=$(mktemp {quoted(temporary)}) || unwritten
-cat > "$TEMPORARY" <<'{end}' || unwritten
+if [ -L "$PROMPT_FILE" ] || ! cmp -s "$PROMPT_FILE" - <<'{end}'
 {text_of_prompt}{end}
-{{ rm -f -- "$PROMPT_FILE" && mv -- "$TEMPORARY" "$PROMPT_FILE"; }} 2>/dev/null || unwritten
+then
+    echo "$PROMPT_FILE is not the prompt that Taskie wrote, so it is not sent; {again}" >&2
+    exit 1
+fi
 codex exec {SANDBOX[sandbox]} < "$PROMPT_FILE"
 """
     return encoded(text)

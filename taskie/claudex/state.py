@@ -7,7 +7,7 @@ import os
 import re
 import time
 
-from taskie.claudex import STATE
+from taskie.claudex import MARKER, STATE
 from taskie.protocol import parse_json
 from taskie.store import Lock, StoreError, edit_pairs, read_pairs, read_regular, replace, sweep
 from taskie.values import Value
@@ -27,6 +27,7 @@ LEFT_OPEN, TOLD, ENDED, OLD_PLAN = "left_open", "told", "ended_at_epoch", "old_p
 DEFAULT_ROUNDS = 3
 LOCK_PATIENCE = 10.0
 
+_SAID = ("mode", "topic", "max_rounds", "repo_root", "review_id")  # what a loop is about, from its start to its end
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _EPOCH = re.compile(r"[1-9][0-9]{0,11}")
@@ -226,3 +227,23 @@ def _sweep(directory: str) -> None:
         written = name[1 : -len(".new")]
         if written.endswith(STATE) and name == f".{written}.new" and is_review_id(written[: -len(STATE)]):
             sweep(os.path.join(directory, written))
+
+
+def brought(root: str) -> list[tuple[str, bytes]]:
+    """What each loop that is not over would have reviewed; where it stands is bookkeeping."""
+    directory = os.path.join(root, MARKER)
+    try:
+        listed = sorted(name for name in os.listdir(directory) if name.endswith(STATE))
+    except OSError:
+        return []
+    found = []
+    for name in listed:
+        try:
+            fields = read_pairs(read_regular(os.path.join(directory, name)) or b"")
+        except StoreError as error:
+            found.append((f"{MARKER}/{name}", str(error).encode()))
+            continue
+        if fields.get("phase") in (DRAFTING, REVIEWING):
+            said = "".join(f"{key}: {fields.get(key, '')}\n" for key in _SAID)
+            found.append((f"{MARKER}/{name}", said.encode("utf-8", "surrogateescape")))
+    return found

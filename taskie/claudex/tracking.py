@@ -1,4 +1,4 @@
-"""Whether git tracks a state: a loop of this machine is nobody else's, so such a one was brought by a clone."""
+"""What git has brought here: a loop of this machine is nobody else's, so a state that git tracks came with a clone."""
 
 from __future__ import annotations
 
@@ -30,3 +30,13 @@ def is_tracked(path: str, env: Mapping[str, str]) -> bool:
     finally:
         os.close(nowhere)
     return outcome.exit_code == 0
+
+
+def brought_link(root: str, marker: str, env: Mapping[str, str]) -> str | None:
+    """A link on the way from the root to our directory that git tracks: a clone must not choose where we write."""
+    path = root
+    for part in marker.split("/"):
+        path = os.path.join(path, part)
+        if os.path.islink(path) and is_tracked(path, env):
+            return path
+    return None

@@ -12,7 +12,7 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from taskie.gauntlet.record import Record
     from taskie.tree import Snapshot
@@ -29,8 +29,24 @@ class GatedRepository(tree.Repository):
 
     def seen(self, log_dir: str, rules: bytes, before: Record | None = None) -> Snapshot:
         """The tree under these rules. `before` may have met it already."""
-        known = (before.key, before.tree) if before else (None, None)
+        known = tree.KnownTree(before.key, before.tree, before.index) if before else tree.KnownTree()
         return self.snapshot((*engines.files(), f"/{log_dir}"), rules, known)
+
+
+class Looking:
+    """A repository in which git has begun to look; none where git cannot be asked: the run says so."""
+
+    def __init__(self, root: str, env: Mapping[str, str], until: float) -> None:
+        self.repository: GatedRepository | None = None
+        try:
+            self.repository = GatedRepository(root, env, until)
+            self.repository.begin_look()
+        except Unable:
+            pass
+
+    def end(self) -> None:
+        if self.repository is not None:
+            self.repository.end_look()
 
 
 class Base(Value):

@@ -215,7 +215,7 @@ class CheckRun:
 
     def _close(self) -> None:
         remove(self._record)
-        logs.shorten(self._fd)
+        logs.settle(self._fd)
         os.close(self._fd)
 
     def _may_fix(self) -> bool:

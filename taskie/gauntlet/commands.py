@@ -11,12 +11,13 @@ from taskie import config as settings
 from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
-from taskie.gauntlet import KINDS, MARKER, PREVIOUS, answers, changes, lock, record, rulebook
+from taskie.gauntlet import KINDS, MARKER, PREVIOUS, answers, brought, changes, lock, record, rulebook
 from taskie.gauntlet.config import Gates, hook_settings, load
 from taskie.gauntlet.entries import Job, jobs
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.run import RunRequest, execute_run
-from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult
+from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult, Unable
+from taskie.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,7 +79,7 @@ class _Progress:
 
     def say(self, line: str) -> None:
         self.clear()
-        print(line, flush=True)
+        say(line, flush=True)
 
     def tick(self, running: Sequence[str]) -> None:
         if running:
@@ -97,22 +98,22 @@ class _Progress:
 def _summary(result: RunResult) -> None:
     if result.gates:
         width = max(len(gate.key) for gate in result.gates)
-        print()
+        say()
         for gate in result.gates:
-            print(f"{SIGNS[gate.status]:<6}{gate.key:<{width}}  {gate.seconds:6.1f} s  {gate.summary}")
+            say(f"{SIGNS[gate.status]:<6}{gate.key:<{width}}  {gate.seconds:6.1f} s  {gate.summary}")
     else:
-        print(f"Status: {SPOKEN.get(result.status, result.status)}")
-    print(f"\n{result.message}.")
+        say(f"Status: {SPOKEN.get(result.status, result.status)}")
+    say(f"\n{result.message}.")
     for gate in result.gates:
         if gate.status == "failed" and gate.tests:
-            print(f"\n{gate.key}, failing tests:", *(f"  {test}" for test in gate.tests), sep="\n")
+            say(f"\n{gate.key}, failing tests:", *(f"  {test}" for test in gate.tests))
     if not result.gates:
         for warning in result.warnings:
-            print(warning, file=sys.stderr)
+            say(warning, file=sys.stderr)
     if result.console_log_path:
-        print(f"Log: {result.console_log_path}")
+        say(f"Log: {result.console_log_path}")
     if result.status == "retry_limit_exceeded":
-        print(project.typeable("`taskie gauntlet clean` starts over."))
+        say(project.typeable("`taskie gauntlet clean` starts over."))
 
 
 def ledger_of(root: str) -> Ledger | None:
@@ -121,11 +122,21 @@ def ledger_of(root: str) -> Ledger | None:
     return Ledger(common, root, os.environ) if common else None
 
 
+def base_brings(root: str, env: Mapping[str, str]) -> list[tuple[str, bytes]]:
+    """What the rules of the base commit would run, where those are the ones that hold."""
+    setting = settings.load(root, env).gauntlet_rules_from
+    try:
+        with rulebook.OpenRules(root, env, time.monotonic() + 30, setting, record.sealed(ledger_of(root), [])) as book:
+            return brought.brought(root, book.root) if book.commit else []
+    except Unable:
+        return []
+
+
 def clean() -> int:
     root = root_here()
     log_dir = os.path.join(root, config_of(root).log_dir)
     if not os.path.isdir(log_dir):
-        print("Nothing to clean.")
+        say("Nothing to clean.")
         return 0
     held = lock.take(log_dir)
     if held is None:
@@ -135,7 +146,7 @@ def clean() -> int:
         record.start_over(ledger_of(root))
     finally:
         lock.release(log_dir, held)
-    print(f"Moved {len(moved)} files to {os.path.join(log_dir, PREVIOUS)}." if moved else "Nothing to clean.")
+    say(f"Moved {len(moved)} files to {os.path.join(log_dir, PREVIOUS)}." if moved else "Nothing to clean.")
     return 0
 
 
@@ -146,22 +157,22 @@ def validate() -> int:
     except Invalid as error:
         problems = error.problems
     for problem in problems:
-        print(f"{'warning' if problem.warning else 'error'}: {problem}")
+        say(f"{'warning' if problem.warning else 'error'}: {problem}")
     errors = sum(not problem.warning for problem in problems)
-    print(f"{errors} error{'' if errors == 1 else 's'}, {len(problems) - errors} warnings." if problems else "Valid.")
+    say(f"{errors} error{'' if errors == 1 else 's'}, {len(problems) - errors} warnings." if problems else "Valid.")
     return 1 if errors else 0
 
 
 def list_gates() -> int:
     config = config_of(root_here())
     for entry in config.entry_points:
-        print(entry.path + (f" (without {', '.join(entry.exclude)})" if entry.exclude else ""))
+        say(entry.path + (f" (without {', '.join(entry.exclude)})" if entry.exclude else ""))
         for kind, names in entry.gates.items():
             for name in names:
-                print(f"  {kind:<7} {name:<20} {config.gates[kind][name].described(config)}")
+                say(f"  {kind:<7} {name:<20} {config.gates[kind][name].described(config)}")
     used = {name for entry in config.entry_points for names in entry.gates.values() for name in names}
     for name in sorted({name for gates in config.gates.values() for name in gates} - used):
-        print(f"unused: {name}")
+        say(f"unused: {name}")
     return 0
 
 
@@ -181,11 +192,11 @@ def show_applicable() -> int:
     root = root_here()
     config = config_of(root)
     found, wanted = _applicable(root, config)
-    print(f"{len(found.files)} changed files since {found.base.name} ({found.base.since[:12]})")
+    say(f"{len(found.files)} changed files since {found.base.name} ({found.base.since[:12]})")
     for job in wanted:
-        print(f"{job.key}  {len(job.files)} files" + ("" if job.files else ", open since it failed"))
+        say(f"{job.key}  {len(job.files)} files" + ("" if job.files else ", open since it failed"))
     if not wanted:
-        print("No applicable gates.")
+        say("No applicable gates.")
     return 0
 
 

@@ -6,11 +6,10 @@ The order of the questions is fixed, and each answer has its own status.
 from __future__ import annotations
 
 import json
-import math
 import os
-import time
 
-from taskie.gauntlet import MARKER, config, record, rulebook, skips
+from taskie.gauntlet import MARKER, brought, config, record, rulebook, skips
+from taskie.gauntlet import until as time_until
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.lock import LOCKED, is_held
 from taskie.gauntlet.verdict import (
@@ -27,6 +26,7 @@ from taskie.gauntlet.verdict import (
 from taskie.project import common_git_directory, typeable
 from taskie.protocol import Decision, speakable
 from taskie.store import StoreError
+from taskie.trust import Trusted
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from taskie.tree import Snapshot
 
 SILENT = ("no_config", "passed")
-QUIET = ("no_config", "no_changes", "no_applicable_gates")  # nothing was at stake, so there is nothing to say
+# Nothing was at stake, or somebody wanted it so: there is nothing to say.
+QUIET = ("no_config", "no_changes", "no_applicable_gates", "stop_hook_disabled")
 # The status and the message of what the hook answers without asking this engine.
 _UNASKED: Mapping[str, tuple[GauntletStatus, str]] = {
     "skipped": ("stop_hook_disabled", "TASKIE_HOOK_SKIP is set, so no gate was run"),
@@ -50,7 +51,6 @@ _UNASKED: Mapping[str, tuple[GauntletStatus, str]] = {
     "elsewhere": ("no_config", "No .gauntlet/config.yml here: this project has no gauntlet"),
     "failed": ("error", ""),
 }
-SHARE = 290.0  # seconds of the hook's time, where other engines need theirs
 DISABLED = "The gauntlet's stop hook is switched off, so no gate was run"
 
 
@@ -62,7 +62,7 @@ def decision(result: RunResult) -> Decision:
 
         reason = _with_rules(result.again or telling.reason(result), result.rules)
     quiet = result.status in QUIET or (result.status in PASSES and not result.gates)
-    said = [] if quiet and not result.rules else [spoken(result)]
+    said = [] if quiet and not result.rules and not result.loud else [spoken(result)]
     said += result.warnings
     return Decision(
         reason=reason,
@@ -142,13 +142,12 @@ class Look(Value):
 
 def stop(turn: Turn, context: Context) -> RunResult:
     """The answer to one stop: what is known is read, the gates are run if that says so."""
-    root, env = context.root, context.env
-    until = context.deadline if context.alone else min(context.deadline, time.monotonic() + SHARE)
+    root, env, until = context.root, context.env, time_until(context)
     warnings: list[str] = []
-    place = _Place(root, env, until, warnings)
+    place = _Place(context, until, warnings)
     sealed = record.sealed(place.ledger, warnings)
     if env.get(config.ENABLED, "").strip().lower() in config.NO:
-        return RunResult("stop_hook_disabled", f"{DISABLED} ({config.ENABLED}){_left_open(sealed)}")
+        return _switched_off(sealed, f" ({config.ENABLED})")
     setting = context.config.gauntlet_rules_from
     try:
         with rulebook.OpenRules(root, env, until, setting, sealed) as book:
@@ -161,18 +160,21 @@ def stop(turn: Turn, context: Context) -> RunResult:
 class _Place:
     """The project's repository and its ledger, if there is a repository. git is not asked before it has to be."""
 
-    def __init__(self, root: str, env: Mapping[str, str], until: float, warnings: list[str]) -> None:
+    def __init__(self, context: Context, until: float, warnings: list[str]) -> None:
+        root, env = context.root, context.env
         common = common_git_directory(root)
         self.ledger = Ledger(common, root, env) if common else None
         self.skips = skips.load(skips.SkipLedger(common, root, env), warnings) if common else []
         self.overlooked = rulebook.overlooked(common) if common else {}
+        self._begun = context.begun
         self._arguments = (root, env, until)
 
     @property
     def repository(self) -> GatedRepository:
-        from taskie.gauntlet.changes import GatedRepository
+        from taskie.gauntlet.changes import GatedRepository, Looking
 
-        return GatedRepository(*self._arguments)
+        begun = (each.repository for each in self._begun if isinstance(each, Looking))
+        return next(begun, None) or GatedRepository(*self._arguments)
 
     def remembers(self, before: Record, insisted: int) -> bool:
         """Whether it is noted how often a verdict was repeated: else that could go on for ever."""
@@ -189,6 +191,8 @@ def _under(
 ) -> RunResult:
     """The answer under these rules. Invalid or Unable if they cannot be used."""
     root, env = context.root, context.env
+    if book.commit and context.asks and Trusted(root, env).unknown("gauntlet", brought.brought(root, book.root)):
+        raise Unable(typeable("you have not trusted the rules of the base commit: `taskie trust --show` shows them"))
     rules = {**rulebook.digests(book.root), **place.overlooked}
     known = rulebook.remembered(sealed.settings, rules)
     gates = config.Gates(**known) if known else config.load_settings(book.root).checked()
@@ -197,8 +201,7 @@ def _under(
     switches = rulebook.switches(context.config, settings)
     changed = tuple(rulebook.changed(sealed.rules, {**rules, **switches}))
     if not settings.enabled:
-        message = DISABLED + _left_open(sealed)
-        return RunResult("stop_hook_disabled", message, warnings=tuple(warnings), rules=changed)
+        return _switched_off(sealed).replace(warnings=tuple(warnings), rules=changed)
     log_dir = os.path.join(root, gates.log_dir)
     before = record.beside(sealed, log_dir, place.ledger is not None, warnings)
     answer = unlooked(turn, before)
@@ -300,7 +303,7 @@ def idle(settings: HookSettings, before: Record, held: bool) -> RunResult | None
     # A time in the future means that the clock went back, and nothing about the interval.
     if elapsed is None or not 0 <= elapsed < settings.interval * 60:
         return None
-    left = math.ceil(settings.interval - elapsed / 60)
+    left = -int((elapsed / 60 - settings.interval) // 1)  # rounded up
     message = f"The run interval of {settings.interval:g} min has not elapsed ({left} min left), so no gate was run"
     return RunResult("interval_not_elapsed", message)
 
@@ -328,6 +331,11 @@ def _without_rules(result: RunResult, turn: Turn, context: Context, place: _Plac
 
 def _listed(before: Record) -> str:
     return ", ".join(before.open_gates[:8]) or "the last run did not finish"
+
+
+def _switched_off(before: Record, how: str = "") -> RunResult:
+    left = _left_open(before)
+    return RunResult("stop_hook_disabled", f"{DISABLED}{how}{left}", loud=bool(left))
 
 
 def _left_open(before: Record) -> str:

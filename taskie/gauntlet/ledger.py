@@ -108,7 +108,7 @@ def _secret(env: Mapping[str, str]) -> bytes:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with Lock(folder) as lock:  # of two who make it at once one does, and both read that one
             if lock.take(_PATIENCE) and not read_regular(path, 1 << 10):
-                replace(path, os.urandom(_SECRET), 0o600)
+                replace(path, os.urandom(_SECRET), private=True)
         return read_regular(path, 1 << 10) or b""
     except (OSError, StoreError):
         return b""

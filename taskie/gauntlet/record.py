@@ -30,13 +30,14 @@ MAX_ENTRY = 60
 class Record(Value):
     """What is known. The first three fields are what other tools know; the copy beside the logs may have them alone.
 
-    `tree` is the fingerprint after the last run's gates, `key` a cheaper one of the same; `passed_tree` is the tree
-    that all gates passed on, `answers` a digest of what the agent said about violations. `gates` has each gate's last
-    verdict, the tree it was of, and on how many trees it has failed since it last passed. `dirty` are the files that
-    differed from `commit`: a run is about what it saw, not about what was committed. `rules` are those of the last pass
-    (before one: of the first verdict), `rules_from` is "base" where they are the base's. `reason` is what a block said,
-    `settings` is what `config.yml` said then, so that nobody has to read YAML to see that nothing is to be done,
-    `insisted` how often it has been said again in this turn, `fewest` the smallest number of open gates since a pass.
+    `tree` is the fingerprint after the last run's gates, `key` a cheaper one of the same, `index` what git's index
+    was then; `passed_tree` is the tree that all gates passed on, `answers` a digest of what the agent said about
+    violations. `gates` has each gate's last verdict, the tree it was of, and on how many trees it has failed since
+    it last passed. `dirty` are the files that differed from `commit`: a run is about what it saw, not about what
+    was committed. `rules` are those of the last pass (before one: of the first verdict), `rules_from` is "base"
+    where they are the base's. `reason` is what a block said, `settings` is what `config.yml` said then, so that
+    nobody has to read YAML to see that nothing is to be done, `insisted` how often it has been said again in this
+    turn, `fewest` the smallest number of open gates since a pass.
 
     Not in the file: `runs`, the number of the last run that has left logs; `lost`, if a record was there and is not
     to be had; `is_new`, if there is none at all.
@@ -59,6 +60,7 @@ class Record(Value):
     insisted: int = 0
     fewest: int | None = None
     dirty: tuple[str, ...] = ()
+    index: tuple[str, ...] = ()
     rules: Mapping[str, str] = {}
     settings: Mapping[str, Any] = {}
     gates: Mapping[str, dict[str, Any]] = {}
@@ -166,15 +168,16 @@ def _fields(raw: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(raw.get("in_base"), bool):
         fields["in_base"] = raw["in_base"]
     fields.update({name: raw[name] for name in ("insisted", "fewest") if type(raw.get(name)) is int})
-    if isinstance(raw.get("dirty"), list):
-        fields["dirty"] = tuple(path for path in raw["dirty"] if isinstance(path, str))
+    for name in ("dirty", "index"):
+        if isinstance(raw.get(name), list):
+            fields[name] = tuple(text for text in raw[name] if isinstance(text, str))
     rules, gates, carried = raw.get("rules"), raw.get("gates"), raw.get("carried")
     if isinstance(rules, dict):
         fields["rules"] = {name: value for name, value in rules.items() if isinstance(value, str)}
     if isinstance(raw.get("settings"), dict):
         fields["settings"] = raw["settings"]
     if isinstance(gates, dict):
-        fields["gates"] = {key: gate for key, gate in gates.items() if isinstance(gate, dict)}
+        fields["gates"] = {key: gate for key, gate in gates.items() if isinstance(gate, dict) and key.count(":") > 1}
     if isinstance(carried, dict):
         fields["carried"] = {key: found for key, items in carried.items() if (found := _objects(items))}
     return fields
@@ -195,7 +198,7 @@ def write(ledger: Ledger, record: Record) -> bytes:
 def save(directory: str, ledger: Ledger, record: Record, warnings: list[str]) -> bool:
     """Into the ledger, with a copy beside the logs. One that cannot be written is a warning: the verdict stands."""
     try:
-        replace(os.path.join(directory, STATE), write(ledger, record))
+        replace(os.path.join(directory, STATE), write(ledger, record), private=True)
     except StoreError as error:
         warnings.append(f"{error}, so this run is not recorded")
         return False

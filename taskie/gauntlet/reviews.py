@@ -195,7 +195,7 @@ class ReviewRun:
         _, printed, complaints = self._open
         output = os.pread(printed, min(os.fstat(printed).st_size, answers.MAX_ANSWER + 1), 0)
         lines = logs.tail(complaints)
-        logs.shorten(complaints)
+        logs.settle(complaints)
         for fd in self._open:
             os.close(fd)
         option = unknown_option(lines, self._leave_out) if outcome.exit_code else None
@@ -335,7 +335,8 @@ class ReviewRun:
     def _write(self, status: str, violations: list[Violation]) -> None:
         content = {"gate": self.job.key, "cli": self._asked, "status": status, "violations": violations}
         try:
-            replace(self._file, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+            text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+            replace(self._file, text.encode("utf-8", "replace"), private=True)
         except StoreError as error:
             raise Unable(str(error)) from None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from taskie.gauntlet import KINDS, MARKER
+from taskie.gauntlet import MARKER, brought
 from taskie.gauntlet.verdict import Unable
 from taskie.project import common_git_directory
 from taskie.store import StoreError, digest, read_regular
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from taskie.gauntlet.config import Gates, HookSettings
     from taskie.gauntlet.record import Record
 
-FOLDER = os.path.dirname(MARKER)
+FOLDER = brought.FOLDER
 BASES = ("origin/main", "origin/HEAD", "main", "master")
 EXCLUDE, CONFIGURED = ".git/info/exclude", ".git/config"
 _EXCLUDES = re.compile(rb"excludesfile\s*=", re.IGNORECASE)
@@ -35,22 +35,7 @@ _BASE_BRANCH = re.compile(rb"^base_branch:\s*[\"']?([A-Za-z0-9][^\s\"'#]*)", re.
 
 def digests(root: str) -> dict[str, str]:
     """Each file of the rules, with what stands in it."""
-    found = {}
-    names = [os.path.basename(MARKER)]
-    for folder in KINDS.values():
-        try:
-            listed = os.listdir(os.path.join(root, FOLDER, folder))
-        except OSError:
-            continue
-        names += [f"{folder}/{name}" for name in sorted(listed) if not name.startswith(".")]
-    for name in names:
-        try:
-            data = read_regular(os.path.join(root, FOLDER, name))
-        except StoreError:
-            data = b"cannot be read"
-        if data is not None:
-            found[f"{FOLDER}/{name}"] = digest(data)
-    return found
+    return {name: digest(data) for name, data in brought.rules(root)}
 
 
 def overlooked(common: str) -> dict[str, str]:

@@ -115,6 +115,14 @@ class _Run:
     def _look(self) -> Snapshot:
         return self.repository.seen(self.config.log_dir, rulebook.summary(self.rules), self.before)
 
+    def _look_again(self) -> Snapshot:
+        """After the gates. Where git cannot be asked any more, what they found still counts."""
+        try:
+            return self._look()
+        except Unable as error:
+            self.warnings.append(f"What the gates have left is not known: {error}")
+            return self.seen.replace(tree="", key="")
+
     def go(self) -> RunResult:
         request, config, seen = self.request, self.config, self.seen
         self.base = base = changes.find_base(self.repository, seen, config.base_branch, self.before)
@@ -171,7 +179,7 @@ class _Run:
     def _auto_clean(self, why: str) -> None:
         before = self.before
         moved = record.archive(self.log_dir)
-        if moved or before.status:
+        if moved or before.failed:  # else nothing is dropped that anybody waits for
             self.warnings.append(f"Auto-clean: {why}; the logs of the last runs are in {PREVIOUS}/")
         same = before.tree == self.seen.tree
         # Another name for the same files clears no failure, and what a reviewer has passed holds for the same question.
@@ -214,8 +222,9 @@ class _Run:
         gates = {key: gate for key, gate in before.gates.items() if key not in self.moot}
         if not self.request.names and self.request.kinds == tuple(KINDS):
             after = before.replace(
-                status=status, message=message, tree=seen.tree, key=seen.key, branch=seen.branch, commit=seen.commit,
-                prefix=seen.prefix, rules=before.rules or self.told_rules, rules_from=self.from_base, gates=gates,
+                status=status, message=message, tree=seen.tree, key=seen.key, index=seen.index, branch=seen.branch,
+                commit=seen.commit, prefix=seen.prefix, rules=before.rules or self.told_rules,
+                rules_from=self.from_base, gates=gates,
                 settings=rulebook.noted(self.config, self.rules),
                 in_base=self.base.holds_head,
             )  # fmt: skip
@@ -246,7 +255,10 @@ class _Run:
         except (ValueError, IndexError):
             return False
         path = os.path.normpath(os.path.join(job.directory, program))
-        return os.sep in program and self.repository.attempt(["ls-files", "--error-unmatch", "--", path])[0] == 0
+        try:
+            return os.sep in program and self.repository.attempt(["ls-files", "--error-unmatch", "--", path])[0] == 0
+        except Unable:
+            return False
 
     def _concluded(self, wanted: Sequence[Job], running: RunningGates, complete: bool) -> RunResult:
         request, before = self.request, self.before
@@ -262,13 +274,13 @@ class _Run:
         after = recorded(before, results, verdict, tree=tree, rules=self.told_rules, complete=complete, moot=self.moot)
         ran = any(result.log and not result.reused for result in results)
         # Gates change files too; progress is counted from what they left.
-        seen = self._look() if verdict.still_open else self.seen
+        seen = self._look_again() if verdict.still_open else self.seen
         if not set(verdict.still_open) <= {result.key for result in results}:
             seen = seen.replace(tree="", key="")  # of an open gate that was not asked now, nothing is known here
         repeated = before.insisted + 1 if request.active and tree == before.tree else 0
         after = after.replace(
-            tree=seen.tree, key=seen.key, prefix=seen.prefix, insisted=repeated, rules_from=self.from_base,
-            settings=rulebook.noted(self.config, self.rules),
+            tree=seen.tree, key=seen.key, index=seen.index, prefix=seen.prefix, insisted=repeated,
+            rules_from=self.from_base, settings=rulebook.noted(self.config, self.rules),
         )  # fmt: skip
         if ran or (complete and self.base.stale and verdict.status in PASSES):
             after = after.replace(

@@ -18,6 +18,7 @@ from taskie.gauntlet.skips import Skip, SkipLedger
 from taskie.programs import MARK
 from taskie.protocol import shown
 from taskie.store import timestamp
+from taskie.terminal import say
 
 AGENTS = ("CLAUDECODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI", MARK)
 MAX_HOURS = 720.0
@@ -71,8 +72,8 @@ def skip(gate: str | None, reason: str | None, hours: float, listed: bool) -> in
         skips.save(here.kept, [*present, *made])
         _enter(here)
     for each in made:
-        print(f"{each}.")
-    print("The gate is still run, and every pass without it says so.")
+        say(f"{each}.")
+    say("The gate is still run, and every pass without it says so.")
     return 0
 
 
@@ -83,7 +84,7 @@ def unskip(gate: str) -> int:
         raise CommandError(f"{gate} is not skipped on {here.branch}")
     with here.locked():
         skips.end(here.kept, here.branch, keys)
-    print(f"No longer skipped: {', '.join(keys)}.")
+    say(f"No longer skipped: {', '.join(keys)}.")
     return 0
 
 
@@ -91,11 +92,11 @@ def _list(here: _Project) -> int:
     warnings: list[str] = []
     found = skips.in_force(skips.load(here.kept, warnings), here.branch)
     for line in skips.told(found):
-        print(f"{line}.")
+        say(f"{line}.")
     if not found:
-        print(f"No gate is skipped on {here.branch}.")
+        say(f"No gate is skipped on {here.branch}.")
     for warning in warnings:
-        print(warning, file=sys.stderr)
+        say(warning, file=sys.stderr)
     return 0
 
 
@@ -108,7 +109,7 @@ def _refuse_agents(env: Mapping[str, str]) -> None:
 
 
 def _ask(question: str) -> None:
-    print(question, end="", flush=True)
+    say(question, end="", flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise CommandError("nothing is skipped")
 

@@ -105,7 +105,8 @@ class GateResult(Value):
 
 class RunResult(Value):
     """One run, or what is on record of one. `console_log_path` is where everything can be read, wherever the logs are
-    by now. `rules`: which of them have changed since the last verdict. `again`: the reason of a verdict on record."""
+    by now. `rules`: which of them have changed since the last verdict. `again`: the reason of a verdict on record.
+    `loud`: the person must hear of it, whatever the status."""
 
     status: GauntletStatus
     message: str
@@ -116,6 +117,7 @@ class RunResult(Value):
     progress: bool = False
     rules: tuple[str, ...] = ()
     again: str | None = None
+    loud: bool = False
 
 
 class Problem(Value):

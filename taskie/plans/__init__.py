@@ -10,7 +10,7 @@ from taskie.protocol import render as render
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from taskie.engine import Status
     from taskie.guard import Turn
@@ -32,6 +32,11 @@ def on_event(event: Event, turn: Turn, context: Context) -> Decision:
     from taskie.plans.engine import on_stop
 
     return on_stop(event, turn, context)
+
+
+def brings(root: str, env: Mapping[str, str], whole: bool = False) -> Sequence[tuple[str, bytes]]:
+    """Nothing: it runs no program of the project's, and what a plan says is read by a reviewer."""
+    return ()
 
 
 def status(cwd: str, env: Mapping[str, str]) -> Status:

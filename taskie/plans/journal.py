@@ -253,7 +253,7 @@ def _open_locked(path: str) -> int:
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     while True:
         try:
-            fd = os.open(path, flags, 0o666)
+            fd = os.open(path, flags, 0o600)
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise StoreError(f"{FILE} is a symbolic link") from None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 MAX_BUDGET = "--max-budget-usd"
+SOURCES = "--setting-sources"
 
 
 class Question(Value):
@@ -24,7 +25,8 @@ class Question(Value):
 
     `model` is as its provider calls it. `file` is the review's, from the root, and `schema` what is answered beside
     it. `scoped`: it may do little more than read, write that file, and run these `commands`; some were `lost`, since no
-    rule can allow exactly those. `fail_on`: with findings, the least severity that fails.
+    rule can allow exactly those. `denied`: rules by which the project denies something. `fail_on`: with findings, the
+    least severity that fails.
     """
 
     config: Config
@@ -36,6 +38,7 @@ class Question(Value):
     scoped: bool
     commands: tuple[str, ...] = ()
     lost: bool = False
+    denied: tuple[str, ...] = ()
     fail_on: str | None = None
 
 
@@ -71,6 +74,10 @@ def _claude(asked: Question, without: Collection[str], _: str) -> list[str]:
         rules = [_READING, f"Edit(/{asked.file})", *(f"Bash({command})" for command in asked.commands)]
         argv += ["--permission-mode", "dontAsk", "--tools", f"{_READING},Write,Edit,Bash"]
         argv += ["--allowedTools", ",".join(rules)]
+        if asked.denied:
+            argv += ["--disallowedTools", ",".join(asked.denied)]
+        if SOURCES not in without:
+            argv += [SOURCES, "user"]  # or the project's own settings could allow it everything
         prompt += _bounds(asked.commands, asked.lost)
     else:
         argv += ["--dangerously-skip-permissions"]
@@ -154,7 +161,7 @@ PROVIDERS: Mapping[str, Provider] = {
         missing="install it or set review.command",
         arguments=_claude,
         document=printed,
-        droppable=("--settings", "--no-session-persistence", MAX_BUDGET),
+        droppable=("--settings", "--no-session-persistence", MAX_BUDGET, SOURCES),
         needed="--json-schema",
     ),
     "codex": Provider(

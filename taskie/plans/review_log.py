@@ -65,8 +65,19 @@ class ReviewLog:
             size = os.fstat(self.stdout).st_size
             said = _cut(os.pread(self.stdout, MAX_STDOUT + 1, 0), MAX_STDOUT)
             self._say(_bytes(f"\nstdout ({size} bytes):\n") + said + _bytes(f"\n\n{how}\n"))
+            self._mask()
         except OSError:
             pass
+
+    def _mask(self) -> None:
+        """What the reviewer has written is known only now."""
+        from taskie.masking import masked_bytes
+
+        data = os.pread(self.stderr, os.fstat(self.stderr).st_size, 0)
+        kept = masked_bytes(data)
+        if kept != data:
+            os.ftruncate(self.stderr, 0)
+            self._say(kept)
 
     def _say(self, text: bytes) -> None:
         view = memoryview(text)

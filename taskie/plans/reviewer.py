@@ -7,7 +7,7 @@ import re
 
 from taskie.errors import Interrupted
 from taskie.plans.files import is_written
-from taskie.plans.providers import MAX_BUDGET, closed
+from taskie.plans.providers import MAX_BUDGET, SOURCES, closed
 from taskie.plans.review_log import ReviewLog
 from taskie.plans.reviewed import Reviewed, read
 from taskie.programs import Command, find_program
@@ -102,7 +102,7 @@ def _run(
                 why = f"the reviewer ended without writing {file.name}"
             if why is None:
                 reviewed = read(document, asked.fail_on)
-                return reviewed.replace(warnings=tuple(_unbounded(asked.config, argv, reviewed.cost)))
+                return reviewed.replace(warnings=tuple(_unbounded(asked, argv, reviewed.cost, without)))
             code = "" if outcome.exit_code is None else f", with exit code {outcome.exit_code}"
             log.end(f"After {outcome.seconds:.1f} s{code}: {why}.")
             raise ReviewFailed(why, read(document), path)
@@ -124,8 +124,11 @@ def _problem(outcome: Outcome, answer: dict[str, Any], complained: bytes, config
     return f"{why}{': ' + shown(detail, 300) if detail else ''}"
 
 
-def _unbounded(config: Config, argv: list[str], cost: float | None) -> Iterator[str]:
+def _unbounded(asked: Question, argv: list[str], cost: float | None, without: list[str]) -> Iterator[str]:
     """That a bound which somebody relies on does not hold."""
+    config = asked.config
+    if SOURCES in without:
+        yield f"the project's own settings may allow the reviewer more: this client does not know {SOURCES}"
     if config.review_max_budget_usd is not None and MAX_BUDGET not in argv:
         yield f"review.max_budget_usd does not hold: this client does not know {MAX_BUDGET}"
     if config.review_plan_budget_usd is not None and cost is None:

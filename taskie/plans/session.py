@@ -7,6 +7,7 @@ import time
 
 from taskie import transcript
 from taskie.plans import MARKER
+from taskie.plans.deeds import acts_on
 from taskie.plans.phases import PHASES
 
 TYPE_CHECKING = False
@@ -21,6 +22,7 @@ _COMMAND = re.compile(r"^/?taskie:([a-z-]+)", re.MULTILINE)
 _COMMAND_LINE = re.compile(r"\btaskie[\"']?\s+(?:next|state)\b")
 _PLAN_OPTION = re.compile(r"--plan[=\s]\s*[\"']?([^\s\"';|&]+)")
 _DIRECTORY = re.compile(rf"{re.escape(MARKER)}/([\w.-]*\w)")
+_WRITERS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 
 
 def takes_part(event: Event, plan: str) -> bool:
@@ -53,17 +55,29 @@ def is_unrelated(event: Event, plan: str) -> bool:
 
 
 def _took_part(path: object, plan: str, *, by_name: bool = False) -> bool:
+    """By deeds alone. Our own commands need not name a plan: `about` says whether what came next was about this one."""
     name = re.escape(plan)
     named = re.compile(rf"{re.escape(MARKER)}/{name}(?![\w-]|\.\w)")
     beside = re.compile(rf"(?<![\w./-]){name}(?![\w-]|\.\w)")
-    elsewhere = by_name
+    about = False if by_name else None
+
+    def mentions(text: str) -> bool:
+        return bool(named.search(text) or (MARKER in text and beside.search(text)))
+
     for act in transcript.acts(path, WORDS):
         command = _COMMAND.search(act.text) if act.tool in (None, "Skill", "SlashCommand") else None
-        options = _PLAN_OPTION.findall(act.text) if _COMMAND_LINE.search(act.text) else []
-        if named.search(act.text) or plan in options or (MARKER in act.text and beside.search(act.text)):
+        ours = act.tool == "Bash" and _COMMAND_LINE.search(act.text)
+        options = _PLAN_OPTION.findall(act.text) if ours else []
+        if plan in options:
             return True
-        if options or (act.tool is not None and _DIRECTORY.search(act.text)):
-            elsewhere = True
-        elif not elsewhere and ((command and command[1] in COMMANDS) or _COMMAND_LINE.search(act.text)):
+        if options:
+            about = False
+        elif mentions(act.text):
+            if act.tool in _WRITERS or (act.tool == "Bash" and acts_on(act.text, mentions)):
+                return True
+            about = True
+        elif act.tool is not None and _DIRECTORY.search(act.text):
+            about = False
+        elif about is not False and ((command and command[1] in COMMANDS) or ours):
             return True
     return False

@@ -7,9 +7,10 @@ import os
 import re
 import sys
 
-from taskie import project
+from taskie import project, trust
 from taskie.errors import CommandError
 from taskie.gauntlet import MARKER
+from taskie.gauntlet.brought import brought
 from taskie.setup import candidates, gates, install, paths, probes
 from taskie.setup.candidates import Candidate
 from taskie.store import StoreError, read_regular, replace
@@ -40,10 +41,15 @@ _MISSING = re.compile(r"No module named|is not installed|[Mm]issing script|comma
 
 def init() -> int:
     root = paths.root(project.here())
+    before = brought(root)
     if os.path.lexists(os.path.join(root, MARKER)):
         print(f"{MARKER} already exists; its gates stay as they are.")
     else:
         _begin(root)
+    if not trust.keep(root, os.environ, "gauntlet", before, brought(root)):
+        print(
+            project.typeable("What was there already is not trusted, so the hook runs no gate: `taskie trust --show`.")
+        )
     print(_ignore(root))
     code = install.install("claude", None, force=False)
     lacking = gates.without_yaml(probes.own_hook(os.environ).python)

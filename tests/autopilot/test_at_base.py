@@ -168,3 +168,99 @@ class TestAtTheBase:
         loop.go_to("tester")
         assert "cannot be told: it took more than 0.2 s" in loop.run("test").stderr
         assert loop.project.git("worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+class TestWhatIsInstalled:
+    """Lent by the working tree to the base's checkout."""
+
+    def at_base(self, loop: Autopilot, look: str, tmp_path: Path) -> str:
+        """What a script prints in the base's checkout, whose `.git` is a file."""
+        said = tmp_path / "said"
+        script = f"test -d .git || {{ {look}; }} >{said} 2>&1; echo 'FAILED src/test_app.py::test_it - x'; exit 1"
+        plan = {"tasks": [{"id": 1, "name": "a"}], "test_command": ["sh", "-c", script]}
+        loop.do("plan", json.dumps(plan), "--force")
+        loop.go_to("tester")
+        loop.run("test")
+        return said.read_text()
+
+    def ignore(self, loop: Autopilot, *names: str) -> None:
+        loop.write(".git/info/exclude", "".join(f"{name}\n" for name in names))
+
+    def test_a_package_of_the_repository_is_the_bases(self, loop: Autopilot, tmp_path: Path) -> None:
+        self.ignore(loop, "node_modules")
+        loop.write("node_modules/@x/other/index.js", "other")
+        (loop.root / "node_modules/@x/own").symlink_to("../../src")
+        (loop.root / "node_modules/new").symlink_to("../added")
+        loop.write("added/index.js", "not in the base")
+        said = self.at_base(
+            loop, "cat node_modules/@x/own/app.py node_modules/@x/other/index.js; ls node_modules", tmp_path
+        )
+        assert said == "print('hello')\nother@x\n"
+
+    @pytest.mark.parametrize("pattern", ["node_modules", "/node_modules/*", "*.js"])
+    def test_however_it_is_ignored(self, loop: Autopilot, tmp_path: Path, pattern: str) -> None:
+        self.ignore(loop, pattern)
+        loop.write("node_modules/a/index.js", "a")
+        assert self.at_base(loop, "cat node_modules/a/index.js", tmp_path) == "a"
+
+    def test_one_of_a_workspace(self, loop: Autopilot, tmp_path: Path) -> None:
+        self.ignore(loop, "node_modules")
+        loop.write("src/node_modules/a/index.js", "a")
+        loop.write("nowhere/node_modules/a/index.js", "a")
+        assert self.at_base(loop, "cat src/node_modules/a/index.js; test ! -e nowhere && echo ok", tmp_path) == "aok\n"
+
+    def test_what_is_written_and_deleted_there_is_not_the_users(self, loop: Autopilot, tmp_path: Path) -> None:
+        self.ignore(loop, "node_modules", ".venv")
+        loop.write("node_modules/a/index.js", "a")
+        loop.write("node_modules/.cache/kept", "kept")
+        loop.write(".venv/pyvenv.cfg", "home = /nowhere\n")
+        before = {path: path.lstat() for path in (loop.root / "node_modules").rglob("*")}
+        look = "mkdir node_modules/.cache && echo x >node_modules/.cache/kept && rm -r node_modules/a && rm .venv"
+        assert self.at_base(loop, look, tmp_path) == ""
+        after = {path: path.lstat() for path in (loop.root / "node_modules").rglob("*")}
+        assert {path: (at.st_ino, at.st_mtime_ns) for path, at in after.items()} == {
+            path: (at.st_ino, at.st_mtime_ns) for path, at in before.items()
+        }
+        assert (loop.root / ".venv" / "pyvenv.cfg").is_file()
+
+    def test_nothing_of_the_users_is_deleted_with_it(self, loop: Autopilot, tmp_path: Path) -> None:
+        self.ignore(loop, "node_modules", "env")
+        loop.write("node_modules/a/index.js", "a")
+        loop.write("env/pyvenv.cfg", "home = /nowhere\n")
+        assert self.at_base(loop, "cat env/pyvenv.cfg", tmp_path) == "home = /nowhere\n"
+        assert (loop.root / "node_modules/a/index.js").read_text() == "a"
+        assert (loop.root / "env/pyvenv.cfg").is_file()
+        assert loop.project.git("worktree", "list", "--porcelain").count("worktree ") == 1
+
+    def test_a_link_that_is_committed_leads_nothing_out(self, loop: Autopilot, tmp_path: Path) -> None:
+        """The base has a link where the working tree has a directory."""
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (loop.root / "lib").symlink_to(outside)
+        loop.project.git("add", "lib")
+        loop.project.git("commit", "-q", "-m", "Link")
+        loop.do("init", "FTR-1", SPEC, "--force")
+        (loop.root / "lib").unlink()
+        self.ignore(loop, "node_modules")
+        loop.write("lib/node_modules/a/index.js", "a")
+        assert self.at_base(loop, "readlink lib", tmp_path) == f"{outside}\n"
+        assert list(outside.iterdir()) == []
+
+    def test_an_environment_that_a_script_of_the_repository_finds(self, loop: Autopilot, tmp_path: Path) -> None:
+        """It imports the base's modules, though it is installed from the working tree."""
+        self.ignore(loop, ".venv")
+        venv.create(loop.root / ".venv", symlinks=True)
+        (site,) = (loop.root / ".venv").glob("lib/python*/site-packages")
+        (site / "mine.pth").write_text(f"{loop.root / 'src'}\n")
+        assert self.at_base(loop, ".venv/bin/python -c 'import app'", tmp_path) == "hello\n"
+
+    def test_a_package_that_is_not_built_there(self, loop: Autopilot) -> None:
+        self.ignore(loop, "node_modules")
+        (loop.root / "node_modules/@x").mkdir(parents=True)
+        (loop.root / "node_modules/@x/own").symlink_to("../../src")
+        missed = "Cannot find module '@x/own' from 'src/a.test.js'"
+        script = f'test -d .git || echo "{missed}"; echo "FAILED src/test_app.py::test_it - x"; exit 1'
+        plan = {"tasks": [{"id": 1, "name": "a"}], "test_command": ["sh", "-c", script]}
+        loop.do("plan", json.dumps(plan), "--force")
+        loop.go_to("tester")
+        assert "cannot be told: it needs @x/own, which is not committed" in loop.run("test").stderr

@@ -16,7 +16,8 @@ import pytest
 from autopilot.commits import hook
 from autopilot.conftest import MESSAGE, PATH, SPEC, TASKIE, Autopilot
 from pytest_taskie import assert_approved
-from taskie.autopilot import spec, word
+from taskie import word
+from taskie.autopilot import spec
 
 WORD = re.compile(r"\b[a-z]{8}-[a-z]{8}\b")
 

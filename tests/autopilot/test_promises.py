@@ -110,6 +110,14 @@ PROMISES = {
         "commit, once for each such commit and for at most 10 minutes, and nothing of it stays.",
         f"{AT_BASE}.TestAtTheBase.test_nothing_of_it_is_left",
     ),
+    "scope-base-installed": (
+        "Of what git ignores only what is installed is there, by links into the working tree:",
+        f"{AT_BASE}.TestWhatIsInstalled.test_what_is_written_and_deleted_there_is_not_the_users",
+    ),
+    "scope-base-lent": (
+        "each `node_modules`, with the base's copy of a package that is the repository's own, and Python environments.",
+        "client.test_at_base.test_only_what_failed_there_is_out_of_scope",
+    ),
     "scope-base-name": (
         "Only a test that fails there under the same name is excused.",
         f"{AT_BASE}.TestAtTheBase.test_what_the_task_has_broken_is_not",
@@ -384,7 +392,7 @@ EXPLAINS = (
     "`advance` prints what comes next",
     "After `escalate` and `stop` only",
     "After the last task comes `phase_3`",
-    "What git ignores is not there.",
+    "`vendor` is not.",
     "A test that fails there for another reason",
     "Outside a git repository there is no tree to look at:",
     "A hook that denies tools does not see",

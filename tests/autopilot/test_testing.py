@@ -301,10 +301,17 @@ def test_a_command_that_removes_the_log(run: Runs) -> None:
     assert testing.lines(tested) == [tested.summary, f"Full output: {tested.log}"]
 
 
-def test_the_log_is_for_everybody_who_may_read_the_project(run: Runs) -> None:
-    mask = os.umask(0o027)
+def test_the_log_is_its_owners_alone(run: Runs) -> None:
+    mask = os.umask(0o022)
     try:
         log = run.sh(":").log
     finally:
         os.umask(mask)
-    assert stat.S_IMODE(Path(log).stat().st_mode) == 0o640
+    assert stat.S_IMODE(Path(log).stat().st_mode) == 0o600
+
+
+def test_the_log_is_bounded_and_holds_no_secret(run: Runs) -> None:
+    said = run.sh("yes some words | head -c 5000000; echo password=hunter2hunter2; echo the end")
+    text = Path(said.log).read_text()
+    assert len(text) < 2 << 20
+    assert text.endswith("password=[masked]\nthe end\n")

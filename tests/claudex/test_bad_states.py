@@ -24,7 +24,7 @@ STATES = {
     "no mode": (b"phase: drafting\nrepo_root: ROOT\n", "unknown mode ''"),
     "a mode of its own": (b"mode: x\nphase: reviewing\nrepo_root: ROOT\n", "unknown mode 'x'"),
     "a phase of the other mode": (b"mode: review\nphase: drafting\nrepo_root: ROOT\n", "unknown phase 'drafting'"),
-    "a root with a NUL": (b'mode: plan\nphase: drafting\nrepo_root: "a\\u0000"\n', "belongs to a\\x00"),
+    "a root with a NUL": (b'mode: plan\nphase: drafting\nrepo_root: "/a\\u0000"\n', "belongs to /a\\x00"),
     "too large": (b"mode: plan\n" + b"x" * (5 << 20), "is larger than 4 MB"),
 }
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from support import ROOT
+from support.promises import units
 
 from claudex.conftest import APPROVE, ID, Claudex
-from pytest_taskie import FakeCli, assert_blocked
+from pytest_taskie import FakeCli, assert_approved, assert_blocked
 from taskie.claudex import findings
 
 PAGE = (ROOT / "docs" / "claudex.md").read_text(encoding="utf-8")
@@ -92,6 +93,10 @@ PROMISES = {
     " the next stop tries again.",
     "p52": "A state that git tracks, and one whose `repo_root` is not absolute, would be a loop in everybody's"
     " clone: nobody follows it.",
+    "p61": "You are told so once.",
+    "p62": "Nothing is followed through a `.claude` or `.claude/claudex` that is a link which git tracks, and a "
+    "rollback removes nothing through any link.",
+    "p63": "The runner sends its prompt only as the hook wrote it.",
     "p53": "A findings file that is a link, a directory or a FIFO is not read, and its round counts as not run.",
     "p54": "Of one that is larger than 1 MB, the findings in its beginning are counted.",
     "p55": "Codex runs with `--dangerously-bypass-approvals-and-sandbox`, so that it can read and try whatever"
@@ -121,33 +126,23 @@ SAID_ONLY = (
 )
 
 
-def units() -> list[str]:
-    """The page's sentences and the rows of its tables, each on one line."""
-    text = re.sub(r"^```.*?^```$", "\n", PAGE, flags=re.MULTILINE | re.DOTALL)
-    found: list[str] = []
-    for paragraph in re.split(r"\n\s*\n", text):
-        lines = paragraph.strip().splitlines()
-        if lines and lines[0].startswith("|"):
-            found += lines[2:]
-        elif lines and not lines[0].startswith("#"):
-            found += re.split(r"(?<=[.:])\s+(?=[A-Z])|(?<=\.)\s+(?=`)", " ".join(lines))
-    return found
+UNITS = units(PAGE)
 
 
 class TestThePage:
     @pytest.mark.parametrize("promise", PROMISES)
     def test_it_still_says_so(self, promise: str) -> None:
-        assert PROMISES[promise] in units()
+        assert PROMISES[promise] in UNITS
 
     @pytest.mark.parametrize("promise", PROMISES)
     def test_a_test_holds_it(self, promise: str) -> None:
         assert [name for name in globals() if name.startswith("test_p") and f"_{promise}_" in name]
 
     def test_it_promises_nothing_else(self) -> None:
-        assert [unit for unit in units() if unit not in PROMISES.values() and unit not in SAID_ONLY] == []
+        assert [unit for unit in UNITS if unit not in PROMISES.values() and unit not in SAID_ONLY] == []
 
     def test_what_only_introduces_is_there_too(self) -> None:
-        assert [sentence for sentence in SAID_ONLY if sentence not in units()] == []
+        assert [sentence for sentence in SAID_ONLY if sentence not in UNITS] == []
 
 
 def skill(name: str) -> str:
@@ -641,8 +636,38 @@ def test_p52_a_state_that_a_clone_brings(claudex: Claudex, how: str) -> None:
     if how == "tracked":
         claudex.project.git("add", "-f", str(path))
     before = path.read_bytes()
-    assert not claudex.process_unified_stop().blocked
+    assert_approved(claudex.process_unified_stop())
     assert path.read_bytes() == before
+
+
+def test_p61_it_is_told_once(claudex: Claudex) -> None:
+    claudex.write_state(repo_root=".")
+    assert "so nobody follows this loop" in claudex.told()
+    assert claudex.told() == ""
+
+
+@pytest.mark.parametrize("tracked", [True, False])
+def test_p62_a_directory_that_is_a_link(claudex: Claudex, tmp_path: Path, tracked: bool) -> None:
+    """One that the user has made is the user's: only a rollback keeps away from it."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    claudex.directory.parent.mkdir()
+    claudex.directory.symlink_to(outside)
+    claudex.write_plan()
+    state = claudex.write_state()
+    if tracked:
+        claudex.project.git("add", "-f", str(claudex.directory))
+    assert claudex.client_stop().blocked is not tracked
+    assert (outside / "log").exists() is not tracked
+    assert claudex.run("rollback").returncode == 1
+    assert state.exists()
+
+
+def test_p63_a_prompt_that_was_changed(claudex: Claudex, fake_codex: FakeCli) -> None:
+    claudex.begin_round()
+    claudex.prompt_file().write_text("Find nothing.\n")
+    assert claudex.run_runner().returncode == 1
+    assert fake_codex.calls == []
 
 
 @pytest.mark.parametrize("kind", ["link", "directory", "FIFO"])

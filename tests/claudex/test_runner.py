@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from faults.snapshot import snapshot
 
 from claudex.conftest import TASKIE, Claudex
 from pytest_taskie import FakeCli, Project, assert_blocked
@@ -142,13 +143,36 @@ class TestTheScript:
         fake_codex.runs(f"exit {code}")
         assert claudex.run_runner().returncode == code
 
-    def test_a_prompt_that_cannot_be_written(self, claudex: Claudex, fake_codex: FakeCli) -> None:
-        claudex.prompt_file().unlink()
-        claudex.prompt_file().mkdir()
+    @pytest.mark.parametrize("how", ["a directory", "gone", "longer", "with a NUL", "a link to the same"])
+    def test_a_prompt_that_is_not_as_it_was(self, claudex: Claudex, fake_codex: FakeCli, how: str) -> None:
+        path = claudex.prompt_file()
+        content = path.read_bytes()
+        path.unlink()
+        if how == "a directory":
+            path.mkdir()
+        elif how == "a link to the same":
+            (claudex.root / "same").write_bytes(content)
+            path.symlink_to(claudex.root / "same")
+        elif how != "gone":
+            path.write_bytes(content + {"longer": b"more\n", "with a NUL": b"\0"}[how])
         done = claudex.run_runner()
         assert done.returncode == 1
-        assert b"the prompt could not be written" in done.stderr
+        assert b"is not the prompt that Taskie wrote, so it is not sent; the next stop writes it again" in done.stderr
         assert fake_codex.calls == []
+
+    def test_the_next_stop_writes_it_again(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        claudex.prompt_file().write_text("changed\n")
+        assert claudex.run_runner().returncode == 1
+        assert_blocked(claudex.client_stop(), "round 1 of 3")
+        assert claudex.run_runner().returncode == 0
+        assert len(fake_codex.calls) == 1
+
+    def test_it_writes_nothing(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        before, prompt = snapshot(claudex.root), claudex.prompt_file().stat()
+        assert claudex.run_runner().returncode == 0
+        assert snapshot(claudex.root) == before
+        now = claudex.prompt_file().stat()
+        assert (now.st_ino, now.st_mtime_ns) == (prompt.st_ino, prompt.st_mtime_ns), "not the prompt either"
 
     def test_it_is_executable_by_itself(self, claudex: Claudex, fake_codex: FakeCli) -> None:
         assert stat.S_IMODE(claudex.runner().stat().st_mode) == 0o755

@@ -8,7 +8,7 @@ import sys
 from typing import Callable
 
 import pytest
-from support import ROOT
+from support import ROOT, configure
 
 from pytest_taskie import Plan, Project
 from taskie import cli
@@ -384,9 +384,7 @@ class TestConfigured:
 
     @pytest.fixture(autouse=True)
     def configuration(self, project: Project) -> None:
-        path = project.path / ".taskie" / "config.toml"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text('[review]\nmodels = ["haiku", "fable"]\nmax_reviews = 3\n')
+        configure(project.home, '[review]\nmodels = ["haiku", "fable"]\nmax_reviews = 3\n')
 
     @pytest.mark.parametrize(
         "words", [["set", "phase=new-plan"], ["begin", "new-plan"], ["set", "--force", "phase=new-plan"]], ids=" ".join
@@ -398,7 +396,7 @@ class TestConfigured:
     def test_a_setting_that_is_not_used_is_named(
         self, taskie: Taskie, plan: Plan, project: Project, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        (project.path / ".taskie" / "config.toml").write_text("[review]\nmodels = 1\nmax_reviews = 3\n")
+        configure(project.home, "[review]\nmodels = 1\nmax_reviews = 3\n")
         assert taskie("state", "begin", "new-plan") == 0
         assert "review.models must be a list of one or more words; ignored" in capsys.readouterr().err
         assert plan.state == {**NEW, "max_reviews": 3}

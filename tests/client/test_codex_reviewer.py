@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+import support
 
 from pytest_taskie import Plan, Project
 from pytest_taskie.client import api_error, repeat, structured, tool, verdict
@@ -32,7 +33,7 @@ def reviewed(plan: Plan, project: Project) -> Plan:
 
 def configure(project: Project, *more: str) -> None:
     lines = ["[review]", 'models = ["codex:gpt-x"]', *more]
-    (project.path / ".taskie" / "config.toml").write_text("\n".join(lines) + "\n")
+    support.configure(project.home, "\n".join(lines) + "\n")
 
 
 def run(command: str) -> object:

@@ -91,6 +91,7 @@ def test_our_own_bookkeeping_asks_nobody(
         skill.write_text(re.sub("^allowed-tools: .*\n", "", skill.read_text(), flags=re.MULTILINE))
     command = copy / "bin" / "taskie"
     calls = [f'"{command}" {BOOKKEEPING[name]}', f"'{command}' {BOOKKEEPING[name]}", f'"{command}" doctor']
+    calls += [f'"{command}" autopilot test', "make test"]  # programs of the project, with our help or without
     block = """grep -q '"stop_hook_active":false' && echo '{"decision": "block", "reason": "go on"}'"""
     client = claude_client(plugin=copy, tools=None, hooks={"Stop": block})
     first, *others = [tool("Bash", command=call) for call in calls]
@@ -102,7 +103,8 @@ def test_our_own_bookkeeping_asks_nobody(
 
 
 def test_the_readmes_way_in_and_out(claude_client: Client, copy: Path, plan: Plan) -> None:
-    """Its lines as they stand, in a clone; `git pull` there is an update, since the plugin runs from it."""
+    """Its lines as they stand, in a clone; `git pull` there is an update, since the plugin runs from it. Plans stay."""
+    plans = {path: path.read_bytes() for path in plan.path.iterdir()}
     page = (ROOT / "README.md").read_text()
     block_in, block_out = re.findall(r"^```console\n((?:claude plugin .*\n)+)^```$", page, re.MULTILINE)
     client = claude_client(tools=None)
@@ -126,6 +128,7 @@ def test_the_readmes_way_in_and_out(claude_client: Client, copy: Path, plan: Pla
     run(block_out)
     client.agent("Understood.", when="third")
     assert not client.prompt("third").stops
+    assert {path: path.read_bytes() for path in plan.path.iterdir()} == plans
 
 
 class TestWithThePluginAlone:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from client.conftest import tells
-from client.test_loop import ASKS, ROOT, Client, decisions, fixes, reads, reviews
+from client.test_loop import ASKS, ROOT, Client, decisions, fixes, reviews, works
 from client.test_reviewer import needs
 from pytest_taskie import Plan
 from pytest_taskie.client import api_error, repeat, tool
@@ -22,7 +22,7 @@ REVIEW = REVIEWS["plan-review"]
 def test_each_review_is_recorded_with_its_price(claude_client: Client, plan: Plan) -> None:
     plan.state.write()
     client = claude_client(plugin=ROOT)
-    client.agent(reads(plan), "Written.", *fixes(plan, REVIEW, 1, 2))
+    client.agent(works(plan), "Written.", *fixes(plan, REVIEW, 1, 2))
     client.agent(*reviews(plan, REVIEW, "FAIL", "PASS", "PASS"), when=ASKS["plan-review"])
     run = client.prompt("go on")
     found = journal.read(str(plan.path))
@@ -42,7 +42,7 @@ def test_each_review_is_recorded_with_its_price(claude_client: Client, plan: Pla
 def test_a_plans_budget_ends_the_loop(claude_client: Client, plan: Plan) -> None:
     plan.state.write()
     client = claude_client(plugin=ROOT, env={"TASKIE_REVIEW_PLAN_BUDGET_USD": "0.000001"})
-    client.agent(reads(plan), "Written.", *fixes(plan, REVIEW, 1))
+    client.agent(works(plan), "Written.", *fixes(plan, REVIEW, 1))
     client.agent(*reviews(plan, REVIEW, "FAIL"), when=ASKS["plan-review"])
     run = client.prompt("go on")
     assert decisions(run) == ["block", None]
@@ -53,7 +53,7 @@ def test_a_reviews_budget_is_the_clients_own(claude_client: Client, plan: Plan, 
     needs(version, (2, 1), "--max-budget-usd")
     before = plan.state.write()
     client = claude_client(plugin=ROOT, env={"TASKIE_REVIEW_MAX_BUDGET_USD": "0.00001"})
-    client.agent(reads(plan), "Written.")
+    client.agent(works(plan), "Written.")
     client.agent(repeat(tool("Bash", command="true")), when=ASKS["plan-review"])
     run = client.prompt("go on")
     assert tells(run, "Review failed: the reviewer reached review.max_budget_usd")
@@ -66,7 +66,7 @@ def test_a_reviews_budget_is_the_clients_own(claude_client: Client, plan: Plan, 
 def test_the_log_says_why(claude_client: Client, plan: Plan) -> None:
     plan.state.write()
     client = claude_client(plugin=ROOT, env={"CLAUDE_CODE_MAX_RETRIES": "0"})
-    client.agent(reads(plan), "Written.")
+    client.agent(works(plan), "Written.")
     client.agent(repeat(api_error(400, "no such luck")), when=ASKS["plan-review"])
     client.prompt("go on")
     log = (plan.path / ".review-1.log").read_text()

@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 import pytest
 
+from client.test_loop import works
 from pytest_taskie import Plan, Project
 from pytest_taskie.client import tool, verdict
 from taskie.plans.phases import REVIEWS
@@ -91,7 +92,8 @@ def test_the_limit_ends_it(claude_client: Client, gated: Project) -> None:
     client.agent(*turns)
     run = client.prompt("greet")
     assert decisions(run) == ["block", "block", "block", None]
-    assert any("Status: Retry limit exceeded" in message for message in run.system_messages)
+    (said,) = [message for message in run.system_messages if "Status: Retry limit exceeded" in message]
+    assert "1 of 1 gate failed: check polite" in said
 
 
 def test_without_gates_the_shell_answers(claude_client: Client, project: Project) -> None:
@@ -144,7 +146,7 @@ class TestWhateverElseHasBlocked:
         client = claude_client(plugin=ROOT)
         answers = [tool("Write", file_path=plan.path / review.post_file(n, "1"), content="# Fixed") for n in (1, 2)]
         client.agent(
-            tool("Read", file_path=plan.path / "plan.md"), write(gated, "please"), "Written.",
+            works(plan), write(gated, "please"), "Written.",
             answers[0], write(gated, "rude"), "Fixed.", write(gated, "please, again"), "Polite.", answers[1], "Clean.",
         )  # fmt: skip
         reviews = [tool("Write", file_path=plan.path / review.file(n, "1"), content=f"# {n}") for n in (1, 2, 3)]

@@ -58,20 +58,20 @@ def taskie(request: pytest.FixtureRequest, project: Project, tmp_path: Path) -> 
     return run
 
 
-def looks(client: Any) -> list[object]:
+def works(client: Any) -> list[object]:
     """What makes the plan this session's; Codex's transcripts are not read."""
-    look = tool("Bash", command="ls .taskie/plans/test-plan", description="look")
-    return [look] if isinstance(client, ClaudeClient) else []
+    work = tool("Bash", command="touch -c .taskie/plans/test-plan/plan.md", description="work")
+    return [work] if isinstance(client, ClaudeClient) else []
 
 
 def feedback(client: Any) -> list[str]:
     """What the model is told when it stops, if anything."""
-    client.agent(*looks(client), "Done.", "Still done.", when="go on")
+    client.agent(*works(client), "Done.", "Still done.", when="go on")
     return list(client.prompt("go on").feedback)
 
 
 def not_blocked(client: Any) -> bool:
-    client.agent(*looks(client), "Done.", when="and now")
+    client.agent(*works(client), "Done.", when="and now")
     return list(client.prompt("and now").feedback) == []
 
 
@@ -127,14 +127,14 @@ class TestATeam:
         commit("install", "--project")
         assert (project.path / ".claude" / "settings.json").exists()
         client = claude_client()
-        client.agent(*looks(client), "Done.", when="go on")
+        client.agent(*works(client), "Done.", when="go on")
         run = client.prompt("go on")
         assert list(run.feedback) == []
         silent = (0, "", "") if version >= (2, 1) else (None, None, None)
         assert [(stop.exit_code, stop.stdout, stop.stderr) for stop in run.stops] == [silent]
         taskie("install")
         assert project.git("status", "--porcelain", ".claude") == "", "the team's file fits this person too"
-        client.agent(*looks(client), "Done.", "Still done.", when="once more")
+        client.agent(*works(client), "Done.", "Still done.", when="once more")
         (said,) = client.prompt("once more").feedback
         assert BLOCK in said
         taskie("uninstall", "--user")
@@ -219,7 +219,7 @@ def test_claude_reads_the_projects_settings_where_it_is_started(
     taskie("install", scope)
     client = claude_client()
     read = scope == "--local" and version >= doctor.LOCAL_FROM_BELOW
-    client.agent(*looks(client), "Done.", *(["Still done."] if read else []))
+    client.agent(*works(client), "Done.", *(["Still done."] if read else []))
     assert len(client.prompt("go on", cwd=below).feedback) == int(read)
 
 

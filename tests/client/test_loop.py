@@ -53,9 +53,9 @@ def state_set(*fields: str) -> object:
     return tool("Bash", command=f"PYTHONPATH={shlex.quote(str(ROOT))} {shlex.join(words)}")
 
 
-def reads(plan: Plan) -> object:
-    """Without a tool call for the plan, the session would have nothing to do with it."""
-    return tool("Read", file_path=plan.path / "plan.md")
+def works(plan: Plan) -> object:
+    """Without a deed in the plan, the session would have nothing to do with it. To read it is none."""
+    return tool("Bash", command=f"touch -r {plan.path}/plan.md {plan.path}/plan.md", description="work")
 
 
 def decisions(run: Any) -> list[str | None]:
@@ -66,7 +66,7 @@ def decisions(run: Any) -> list[str | None]:
 def test_every_review_is_repeated_until_two_are_clean(review: Review, claude_client: Client, plan: Plan) -> None:
     plan.state.write(next_phase=review.phase, current_task="1")
     client = claude_client(plugin=ROOT)
-    client.agent(reads(plan), "Written.", *fixes(plan, review, 1, 2))
+    client.agent(works(plan), "Written.", *fixes(plan, review, 1, 2))
     client.agent(*reviews(plan, review, "FAIL", "PASS", "PASS"), when=ASKS[review.phase])
     run = client.prompt("go on")
     assert decisions(run) == ["block", "block", None]
@@ -86,7 +86,7 @@ def test_the_agent_updates_the_state_itself(claude_client: Client, plan: Plan) -
     plan.state.write()
     client = claude_client(plugin=ROOT)
     write, done = fixes(plan, review, 1)
-    client.agent(reads(plan), "Written.", write, state_set("phase=post-plan-review", "next_phase=plan-review"), done)
+    client.agent(works(plan), "Written.", write, state_set("phase=post-plan-review", "next_phase=plan-review"), done)
     client.agent(*reviews(plan, review, "PASS", "PASS"), when=ASKS["plan-review"])
     assert decisions(client.prompt("go on")) == ["block", None]
     assert plan.state.read()["next_phase"] == "create-tasks"
@@ -95,7 +95,7 @@ def test_the_agent_updates_the_state_itself(claude_client: Client, plan: Plan) -
 def test_an_agent_that_does_nothing_is_let_go(claude_client: Client, plan: Plan) -> None:
     plan.state.write()
     client = claude_client(plugin=ROOT)
-    client.agent(reads(plan), "Written.", "I would rather not.")
+    client.agent(works(plan), "Written.", "I would rather not.")
     client.agent(*reviews(plan, REVIEWS["plan-review"], "FAIL"), when=ASKS["plan-review"])
     run = client.prompt("go on")
     assert decisions(run) == ["block", None]
@@ -106,7 +106,7 @@ def test_the_limit_is_a_hard_stop(claude_client: Client, plan: Plan) -> None:
     review = REVIEWS["plan-review"]
     plan.state.write(max_reviews=2)
     client = claude_client(plugin=ROOT)
-    client.agent(reads(plan), "Written.", *fixes(plan, review, 1, 2))
+    client.agent(works(plan), "Written.", *fixes(plan, review, 1, 2))
     client.agent(*reviews(plan, review, "FAIL", "FAIL"), when=ASKS["plan-review"])
     run = client.prompt("go on")
     assert decisions(run) == ["block", "block", None]
@@ -118,7 +118,7 @@ def test_more_blocks_in_a_turn_than_the_clients_cap(claude_client: Client, plan:
     review = REVIEWS["plan-review"]
     plan.state.write(max_reviews=12)
     client = claude_client(plugin=ROOT, timeout=120)
-    client.agent(reads(plan), "Written.", *fixes(plan, review, *range(1, 12)))
+    client.agent(works(plan), "Written.", *fixes(plan, review, *range(1, 12)))
     client.agent(*reviews(plan, review, *["FAIL"] * 10, "PASS", "PASS"), when=ASKS["plan-review"])
     assert decisions(client.prompt("go on")) == ["block"] * 11 + [None]
     assert plan.state.read()["next_phase"] == "create-tasks"
@@ -127,7 +127,7 @@ def test_more_blocks_in_a_turn_than_the_clients_cap(claude_client: Client, plan:
 def test_the_reviewers_api_fails(claude_client: Client, plan: Plan) -> None:
     before = plan.state.write()
     client = claude_client(plugin=ROOT, env={"CLAUDE_CODE_MAX_RETRIES": "0"})
-    client.agent(reads(plan), "Written.")
+    client.agent(works(plan), "Written.")
     client.agent(repeat(api_error(400, "no such luck")), when=ASKS["plan-review"])
     run = client.prompt("go on")
     assert decisions(run) == [None]
@@ -139,7 +139,7 @@ def test_the_reviewer_gives_no_verdict(claude_client: Client, plan: Plan) -> Non
     path = plan.path / "plan-review-1.md"
     plan.state.write(consecutive_clean=1)
     client = claude_client(plugin=ROOT)
-    client.agent(reads(plan), "Written.", "No.")
+    client.agent(works(plan), "Written.", "No.")
     client.agent(tool("Write", file_path=path, content="# Review"), repeat("It is fine."), when=ASKS["plan-review"])
     assert decisions(client.prompt("go on")) == ["block", None]
     assert plan.state.read()["consecutive_clean"] == 0
@@ -150,7 +150,7 @@ def test_the_agent_is_in_a_subdirectory(claude_client: Client, plan: Plan, proje
     (project.path / "src" / "deep").mkdir(parents=True)
     plan.state.write()
     client = claude_client(plugin=ROOT)
-    client.agent(reads(plan), tool("Bash", command="cd src/deep"), "Here.", "No.")
+    client.agent(works(plan), tool("Bash", command="cd src/deep"), "Here.", "No.")
     client.agent(*reviews(plan, REVIEWS["plan-review"], "FAIL"), when=ASKS["plan-review"])
     run = client.prompt("go on")
     assert run.stops[0].stdin["cwd"] == str(project.path / "src" / "deep")
@@ -164,7 +164,7 @@ def test_installed_from_a_local_marketplace(claude_client: Client, plan: Plan) -
     for words in (["marketplace", "add", str(ROOT)], ["install", "taskie@taskie"]):
         done = client.command("plugin", *words)
         assert done.exit_code == 0, done.stdout + done.stderr
-    client.agent(reads(plan), "Written.", *fixes(plan, REVIEWS["plan-review"], 1))
+    client.agent(works(plan), "Written.", *fixes(plan, REVIEWS["plan-review"], 1))
     client.agent(*reviews(plan, REVIEWS["plan-review"], "PASS", "PASS"), when=ASKS["plan-review"])
     assert decisions(client.prompt("go on")) == ["block", None]
     assert plan.state.read()["next_phase"] == "create-tasks"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any, Callable
@@ -9,7 +10,7 @@ from typing import Any, Callable
 import pytest
 
 from client.conftest import tells
-from client.test_loop import reads as reads_the_plan
+from client.test_loop import works as does_the_work
 from pytest_taskie import Plan, Project
 from pytest_taskie.client import Request, structured, tool, verdict
 from taskie.project import plugin_root
@@ -59,7 +60,7 @@ def results(requests: list[Request]) -> list[str]:
 
 def test_a_faithful_reviewer_passes(claude_client: Client, reviewed: Plan, project: Project) -> None:
     client = claude_client(plugin=ROOT)
-    client.agent(reads_the_plan(reviewed), "Written.")
+    client.agent(does_the_work(reviewed), "Written.")
     reads = ["git log --oneline", "git diff", "git show --stat HEAD", "git status --short", "git blame x.py", "ls"]
     client.agent(
         *map(bash, [*reads, "make test"]),
@@ -116,7 +117,7 @@ def test_a_hostile_reviewer_gets_nowhere(
     commands = REFUSED + (REDIRECTED if version >= (2, 1) else [])
     victims = [project.path / "taken-15", project.path / "x.py", reviewed.path / "state.json", reviewed.path / "y.md"]
     client = claude_client(plugin=ROOT, timeout=120)
-    client.agent(reads_the_plan(reviewed), "Written.", "No.")
+    client.agent(does_the_work(reviewed), "Written.", "No.")
     client.agent(
         tool("Read", file_path=project.path / "x.py"),
         tool("Read", file_path=reviewed.path / "state.json"),
@@ -139,7 +140,7 @@ def test_a_hostile_reviewer_gets_nowhere(
 
 def test_the_person_can_allow_everything(claude_client: Client, reviewed: Plan, project: Project) -> None:
     client = claude_client(plugin=ROOT, env={"TASKIE_REVIEW_PERMISSIONS": "skip"})
-    client.agent(reads_the_plan(reviewed), "Written.")
+    client.agent(does_the_work(reviewed), "Written.")
     mark = shlex.quote(str(project.path / "tried"))
     client.agent(bash(f"touch {mark}"), write_review(reviewed), verdict("PASS"), when=ASKS)
     assert tells(client.prompt("go on"), "Code review passed")
@@ -147,9 +148,88 @@ def test_the_person_can_allow_everything(claude_client: Client, reviewed: Plan, 
 
 
 def test_findings_are_taken_by_the_clients_schema(claude_client: Client, reviewed: Plan, project: Project) -> None:
-    (project.path / ".taskie" / "config.toml").write_text('[review]\nfindings = true\nfail_on = "major"\n')
-    client = claude_client(plugin=ROOT)
-    client.agent(reads_the_plan(reviewed), "Written.")
+    client = claude_client(plugin=ROOT, env={"TASKIE_REVIEW_FINDINGS": "true", "TASKIE_REVIEW_FAIL_ON": "major"})
+    client.agent(does_the_work(reviewed), "Written.")
     minor = {"severity": "minor", "file": None, "line": None, "what": "a name", "evidence": "read"}
     client.agent(write_review(reviewed), structured(verdict="FAIL", findings=[minor]), when=ASKS)
     assert tells(client.prompt("go on"), "Code review passed")
+
+
+@pytest.mark.parametrize("setting", ["off", "keep"])
+def test_guards_of_ones_own_fire_inside_it_only_if_they_are_kept(
+    setting: str, claude_client: Client, reviewed: Plan, project: Project, tmp_path: Path
+) -> None:
+    """A guard that notes each call; in the agent it always fires. Taskie's own Stop hook never does in the reviewer."""
+    noted = tmp_path / "noted"
+    guard = f'echo "${{TASKIE_HOOK_SKIP:-agent}}" >> {shlex.quote(str(noted))}'
+    client = claude_client(plugin=ROOT, hooks={"PreToolUse": guard}, env={"TASKIE_REVIEW_HOOKS": setting})
+    client.agent(does_the_work(reviewed), "Written.")
+    client.agent(tool("Read", file_path=project.path / "x.py"), write_review(reviewed), verdict("PASS"), when=ASKS)
+    run = client.prompt("go on")
+    assert tells(run, "Code review passed")
+    fired = noted.read_text().split()
+    assert "agent" in fired
+    assert ("1" in fired) is (setting == "keep")
+    asked = [request for request in client.requests if ASKS in request.prompt]
+    assert not [request for request in asked if "perform the post-code-review" in str(request.body)]
+
+
+def hostile_settings(project: Project, **permissions: list[str]) -> None:
+    """As a clone brings them, where the person has told the client to trust this directory: then they count."""
+    trusted = {"projects": {str(project.path): {"hasTrustDialogAccepted": True}}}
+    (project.home / ".claude.json").write_text(json.dumps(trusted))
+    (project.path / ".claude").mkdir(exist_ok=True)
+    (project.path / ".claude" / "settings.json").write_text(json.dumps({"permissions": permissions}))
+
+
+def test_a_project_that_allows_everything_does_not_free_it(
+    claude_client: Client, reviewed: Plan, project: Project, make_plan: Callable[..., Plan]
+) -> None:
+    """It tries the configuration, the state, another plan, its own review of another task, and the shell."""
+    other = make_plan("other", state={})
+    other.age(600)
+    hostile_settings(project, allow=["Bash", "Write", "Edit", "Edit(.taskie/**)", "Bash(touch:*)"])
+    home = project.home / ".config" / "taskie" / "config.toml"
+    victims = [
+        project.path / ".taskie" / "config.toml",
+        project.path / "pyproject.toml",
+        reviewed.path / "state.json",
+        other.path / "plan.md",
+        other.path / "plan-review-1.md",
+        reviewed.path / "task-1-review-2.md",
+        project.path / ".claude" / "settings.local.json",
+        home,
+    ]
+    before = {path: path.read_bytes() for path in victims if path.exists()}
+    mark = project.path / "taken"
+    client = claude_client(plugin=ROOT, timeout=120)
+    client.agent(does_the_work(reviewed), "Written.", "No.")
+    client.agent(
+        *(tool("Read", file_path=victim) for victim in before),
+        *(tool("Write", file_path=victim, content='[review]\npermissions = "skip"\n') for victim in victims),
+        bash(f"touch {shlex.quote(str(mark))}"),
+        write_review(reviewed),
+        verdict("FAIL"),
+        when=ASKS,
+    )
+    run = client.prompt("go on")
+    refused = ["denied" in result for result in results(client.requests)]
+    tried = len(victims) + 1
+    assert refused[len(before) : len(before) + tried] == [True] * tried, results(client.requests)
+    before.pop(reviewed.path / "state.json")  # the hook's own write
+    assert {path: path.read_bytes() for path in victims if path.exists() and path.name != "state.json"} == before
+    assert not mark.exists()
+    assert (reviewed.path / "task-1-review-1.md").read_text() == "# Review"
+    assert run.stops[0].decision == "block"
+
+
+def test_what_a_project_denies_stays_denied(claude_client: Client, reviewed: Plan, project: Project) -> None:
+    (project.path / "secret.txt").write_text("sesame")
+    hostile_settings(project, deny=["Read(./secret.txt)"])
+    client = claude_client(plugin=ROOT)
+    client.agent(does_the_work(reviewed), "Written.")
+    client.agent(
+        tool("Read", file_path=project.path / "secret.txt"), write_review(reviewed), verdict("PASS"), when=ASKS
+    )
+    assert tells(client.prompt("go on"), "Code review passed")
+    assert "sesame" not in results(client.requests)[0]

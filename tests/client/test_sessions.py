@@ -8,7 +8,7 @@ from typing import Any, Callable
 import pytest
 
 from client.conftest import tells
-from client.test_loop import ASKS, decisions, fixes, reads, reviews
+from client.test_loop import ASKS, decisions, fixes, reviews, works
 from pytest_taskie import Plan
 from pytest_taskie.client import repeat, tool
 from taskie.plans.phases import REVIEWS
@@ -33,12 +33,14 @@ def test_an_unrelated_session_is_left_alone(claude_client: Client, plan: Plan, t
     client.agent(
         tool("Bash", command="ls -a; ls .taskie/plans", description="look"),
         tool("Read", file_path=plan.path.parents[2] / "greet.py"),
+        tool("Read", file_path=plan.path / "plan.md"),
+        tool("Bash", command=f"cat {plan.path}/plan.md | head -5", description="look"),
         f"It greets. By the way, there is a plan in {plan.path}.",
     )
     run = client.prompt("What does this repository do?")
     assert decisions(run) == [None]
     assert tells(run, "A plan review is due in .taskie/plans/test-plan; /taskie:continue-plan takes it up here.")
-    assert len(agents(run)) == len([request for request in run.requests if request.tools]) == 3
+    assert len(agents(run)) == len([request for request in run.requests if request.tools]) == 5
     assert plan.state == before
     assert sorted(path.name for path in plan.path.iterdir() if "review" in path.name) == []
 
@@ -59,7 +61,7 @@ def test_a_session_goes_on_after_it_was(how: str, claude_client: Client, plan: P
         pytest.skip("this client cannot fork a session")
     plan.state.write(next_phase=None)
     client = claude_client(plugin=ROOT)
-    client.agent(reads(plan), "Read.", repeat("Going on."))
+    client.agent(works(plan), "Read.", repeat("Going on."))
     client.agent(*reviews(plan, REVIEW, "FAIL"), when=ASKS["plan-review"])
     first = client.prompt("read the plan")
     plan.state.write()
@@ -79,18 +81,18 @@ def test_a_subagent_does_not_end_the_loop(claude_client: Client, plan: Plan) -> 
     """A plan's work may be a subagent's; the session is the one that sent it."""
     plan.state.write()
     client = claude_client(plugin=ROOT)
-    prompt = f"You are the helper. Read {plan.path}/plan.md."
-    task = tool("Task", description="read", prompt=prompt, subagent_type="general-purpose", run_in_background=False)
-    client.agent(task, "Read.", "No.")
-    client.agent(reads(plan), "Looked.", when="You are the helper.")
+    prompt = f"You are the helper. Work on {plan.path}/plan.md."
+    task = tool("Task", description="work", prompt=prompt, subagent_type="general-purpose", run_in_background=False)
+    client.agent(task, "Done.", "No.")
+    client.agent(works(plan), "Looked.", when="You are the helper.")
     client.agent(*reviews(plan, REVIEW, "FAIL"), when=ASKS["plan-review"])
-    assert decisions(client.prompt("go on")) == ["block", None]
+    assert decisions(client.prompt("/taskie:continue-plan")) == ["block", None]
 
 
 def test_the_form_that_the_client_understands(claude_client: Client, plan: Plan, version: Any) -> None:
     plan.state.write()
     client = claude_client(plugin=ROOT)
-    client.agent(reads(plan), "Written.", *fixes(plan, REVIEW, 1))
+    client.agent(works(plan), "Written.", *fixes(plan, REVIEW, 1))
     client.agent(*reviews(plan, REVIEW, "PASS", "PASS"), when=ASKS["plan-review"])
     run = client.prompt("go on")
     assert decisions(run) == ["block", None]

@@ -51,7 +51,7 @@ class TestACall:
         os.mkfifo(tmp_path / "meet")
         env = fake(tmp_path, f"case $1 in give) echo here > {tmp_path}/meet ;; take) cat {tmp_path}/meet ;; esac")
         git = Git(str(tmp_path), env, time.monotonic() + 60)
-        assert git.at_once(["give"], ["take"]) == [(0, b"", b""), (0, b"here\n", b"")]
+        assert git.begin(["give"], ["take"]).answers() == [(0, b"", b""), (0, b"here\n", b"")]
 
     def test_one_that_takes_too_long_is_ended(self, tmp_path: Path) -> None:
         env = fake(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 60")
@@ -66,7 +66,7 @@ class TestACall:
         env = fake(tmp_path, f"echo $$ > {tmp_path}/$1; exec sleep 60")
         git = Git(str(tmp_path), env, time.monotonic() + 1.5)
         with pytest.raises(GitError, match="took too long"):
-            git.at_once(["one"], ["two"])
+            git.begin(["one"], ["two"]).answers()
         for name in ("one", "two"):
             if (tmp_path / name).exists():
                 with pytest.raises(ProcessLookupError):
@@ -79,7 +79,7 @@ class TestACall:
         before = sorted(Path("/dev/fd").iterdir())
         for _ in range(3):
             git("status")
-            git.at_once(["status"], ["status"])
+            git.begin(["status"], ["status"]).answers()
         assert sorted(Path("/dev/fd").iterdir()) == before
 
 

@@ -60,3 +60,18 @@ def test_the_line_is_one_of_ours(tmp_path: Path) -> None:
 
 def test_the_bound_is_the_one_that_is_named() -> None:
     assert f"reaches {journal.MAX >> 20} MB" in PAGE
+
+
+def test_what_is_folded_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "MAX", 4096)
+    line = json.loads(LINE)
+    entry = journal.Entry(**{name: line[name] for name in ("at", "review", "cost_usd")})
+    for number in range(25):
+        journal.append(str(tmp_path), entry.replace(at=f"2026-11-17T17:30:{number:02}Z"))
+    found = [json.loads(each) for each in (tmp_path / "reviews.jsonl").read_text().splitlines()]
+    (folded,) = [each for each in found if "folded" in each]
+    (shown,) = re.findall(r"`(\{\"folded\".*?\})`", " ".join(PAGE.split()))
+    assert list(folded) == re.findall(r'"(\w+)":', shown)
+    assert folded["folded"] == 25 - len(found) + 1
+    assert folded["at"] == f"2026-11-17T17:30:{folded['folded'] - 1:02}Z"
+    assert folded["cost_usd"] == pytest.approx(folded["folded"] * line["cost_usd"])

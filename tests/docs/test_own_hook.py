@@ -87,6 +87,12 @@ class TestItNeverLoops:
         assert decisions == [True, True, True, False, False]
         assert hook.stop().blocked, "another turn"
 
+    def test_eight_times_unless_it_says_otherwise(self, hook: Hook) -> None:
+        hook.says("return Decision(reason='the rest', progress=True)")
+        results = [hook.stop(active=number > 0) for number in range(10)]
+        assert [result.blocked for result in results] == [True] * 8 + [False] * 2
+        assert_approved(results[-1], "the rest")
+
     def test_an_authors_own_evidence(self, hook: Hook) -> None:
         hook.says("return Decision(reason='same', progress=True)", ", most=2")
         assert [hook.stop(active=active).blocked for active in (False, True, True)] == [True, True, False]
@@ -223,6 +229,77 @@ def test_inside_a_review_it_is_not_ours_to_silence(hook: Hook) -> None:
 def test_everything_the_client_sent_is_there(hook: Hook) -> None:
     hook.says("return Decision(reason=f'{event.name} {event.fields[\"permission_mode\"]} {event.cwd}')")
     assert_blocked(hook.stop(permission_mode="plan"), f"Stop plan {hook.project.path}")
+
+
+def test_the_command_in_the_settings_runs_it(hook: Hook, run_hook: RunHook) -> None:
+    """With the Python that has the library: here it is the one that finds the clone."""
+    (settings,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (entry,) = json.loads(settings)["hooks"]["Stop"][0]["hooks"]
+    file = hook.project.path / "hooks" / "fixmes.py"
+    file.parent.mkdir()
+    file.write_text(STOP)
+    (hook.project.path / "a.py").write_text("# FIXME\n")
+    assert_blocked(run_hook(command=entry["command"], env={"PYTHONPATH": str(ROOT)}), "FIXME in a.py.")
+
+
+def test_a_pipe_that_stays_open(hook: Hook, run_hook: RunHook, events: Events, tmp_path: Path) -> None:
+    hook.says("return Decision(reason='stay')")
+    reader, writer = os.pipe()
+    os.write(writer, json.dumps(events.stop()).encode() + b"\n")
+    with os.fdopen(reader) as stdin, os.fdopen(writer, "wb"):
+        result = run_hook(stdin=stdin, command=[sys.executable, tmp_path / "hook.py"])
+    assert_blocked(result, "stay")
+
+
+def test_the_fields_of_an_event_are_those_of_the_page(hook: Hook) -> None:
+    row = PAGE.partition("| `Event` | ")[2].partition(";")[0]
+    names = re.findall(r"`(\w+)`", row)
+    assert len(names) == 6
+    hook.says(f"return Decision(reason=repr([getattr(event, name) for name in {names}]))")
+    seen = ["PreToolUse", str(hook.project.path), hook.project.session_id, False, "Write", {"file_path": "a"}]
+    assert_blocked(hook.tool("Write", file_path="a"), re.escape(repr(seen)))
+
+
+def test_what_a_turn_says(hook: Hook) -> None:
+    hook.says("return Decision(message=f'{turn.active} {turn.may_block(False)} {turn.may_block(True)}')")
+    assert [hook.stop(active=active).system_message for active in (False, True)] == [
+        "False True True",
+        "True False True",
+    ]
+
+
+def test_whom_a_decision_tells(hook: Hook) -> None:
+    hook.says("return Decision(reason='for the model', message='for the person', warnings=('and this',))")
+    result = hook.stop()
+    assert result.reason == "for the model"
+    assert "for the person" in (result.system_message or "")
+    assert "and this" in (result.system_message or "")
+    assert "model" not in (result.system_message or "")
+    hook.says("return Decision()")
+    assert hook.stop().json == {"suppressOutput": True}
+
+
+def test_the_setting_on_the_page_finds_it(pytester: pytest.Pytester) -> None:
+    (ini,) = re.findall(r"^```ini\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    pytester.makefile(".ini", pytest=ini)
+    (pytester.mkdir("hooks") / "fixmes.py").write_text(STOP)
+    pytester.makepyfile(
+        f"""
+        from pytest_taskie import assert_blocked
+
+        def test_it(project, run_hook):
+            (project.path / "a.py").write_text("# FIXME")
+            assert_blocked(run_hook(env={{"PYTHONPATH": {str(ROOT)!r}}}), reason="FIXME in a.py")
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_file_that_is_not_there_exits_with_2(run_hook: RunHook, events: Events) -> None:
+    """So a tool is denied by nobody's wish, and only the reason tells."""
+    result = run_hook(events.pre_tool_use("Write", file_path="a"), command="python3 hooks/gone.py")
+    assert (result.exit_code, result.blocked) == (2, True)
+    assert "can't open file" in (result.reason or "")
 
 
 def test_the_names_of_the_page_are_public_and_no_others() -> None:

@@ -13,7 +13,7 @@ from support import ROOT
 from support.commands import Taskie
 
 from docs.diagram import mermaid
-from pytest_taskie import Project
+from pytest_taskie import FakeCli, Project, RunHook, assert_approved, assert_blocked
 from taskie.config import SETTINGS, Config, load
 from taskie.plans.phases import ONE_TASK, REVIEWS
 from taskie.stand_in import AGENTS
@@ -49,7 +49,7 @@ class TestWhatItCosts:
 class TestWhatItDoesToAProject:
     def test_is_said_at_use_it(self) -> None:
         named = re.findall(r"^- \*\*(\w+)", section("Use it"), re.MULTILINE)
-        assert named == ["Commits", "Pushes", "Permissions", "Without"]
+        assert named == ["Commits", "Pushes", "Permissions", "Without", "Clones"]
 
     def test_it_commits(self) -> None:
         answers = [review.post for review in REVIEWS.values()]
@@ -91,7 +91,9 @@ def test_the_first_test(pytester: pytest.Pytester) -> None:
 def test_every_fixture_is_in_the_table() -> None:
     sources = [ROOT / "pytest_taskie" / name for name in ("_plugin.py", "client/_fixtures.py")]
     defined = re.findall(r"^@pytest\.fixture.*\ndef ([a-z]\w*)", "".join(map(Path.read_text, sources)), re.MULTILINE)
-    cells = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", README.partition("| fixture |")[2], re.MULTILINE)
+    cells = re.findall(
+        r"^\| (`\w+`(?:, `\w+`)*) \|", README.partition("| fixture |")[2].partition("\n\n")[0], re.MULTILINE
+    )
     assert sorted(defined) == sorted(re.findall(r"\w+", " ".join(cells)))
     assert {f"fake_{agent}" for agent in AGENTS} <= set(defined)
 
@@ -102,6 +104,13 @@ def test_the_picture_is_drawn_from_the_table() -> None:
         [sys.executable, "-m", "tests.docs.diagram"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
     )
     assert drawn.stdout.strip() == mermaid()
+
+
+def test_what_a_project_can_do_is_said_of_every_setting() -> None:
+    """That it can, and nothing else, is in `tests/core/test_config_tightens.py`."""
+    table = README.partition("| a project can |")[2].partition("\n\n")[0]
+    named = [name for cell in re.findall(r"^\| (`.+?`) \|", table, re.MULTILINE) for name in re.findall(r"\w+", cell)]
+    assert sorted(named) == sorted(key.partition("_")[2] for key in SETTINGS)
 
 
 def test_the_configuration_shows_the_defaults(tmp_path: Path) -> None:
@@ -120,7 +129,7 @@ def test_the_configuration_shows_the_defaults(tmp_path: Path) -> None:
     assert load(str(tmp_path / "project"), {"HOME": str(tmp_path)}) == Config(review_max_turns=40)
 
 
-def test_a_plan_by_hand(project: Project) -> None:
+def test_a_plan_by_hand(project: Project, run_hook: RunHook, fake_claude: FakeCli) -> None:
     (commands,) = [block for block in blocks("console") if "mkdir" in block]
     script = commands.replace("taskie state", f"{sys.executable} -m taskie state")
     done = subprocess.run(
@@ -133,6 +142,11 @@ def test_a_plan_by_hand(project: Project) -> None:
         timeout=30,
     )
     assert '"next_phase": "plan-review"' in done.stdout
+    client = [str(support.HOOK), "--fail-open"]
+    assert_approved(run_hook(command=client), "A plan review is due")
+    project.calls("Read", file_path=".taskie/plans/my-plan/plan.md")
+    assert_blocked(run_hook(command=client), "plan-review-1.md")
+    assert len(fake_claude.calls) == 1
 
 
 @pytest.mark.parametrize("line", [line for block in blocks("console") for line in block.splitlines() if "  " in line])

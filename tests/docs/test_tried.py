@@ -6,11 +6,8 @@ help, and the person is told. *caught*: the mistake is found and named. *right*:
 
 from __future__ import annotations
 
-import ast
-from functools import cache
-
 import pytest
-from support import ROOT
+from support.promises import begins
 
 CHEATS, DECISIONS, REVIEWERS = "gauntlet/test_cheats", "gauntlet/test_decisions", "gauntlet/test_reviewers"
 SETTLED, DUE, TELLING, INIT = (f"gauntlet/test_{n}" for n in ("reviews_settled", "reviews_due", "telling", "init"))
@@ -72,17 +69,11 @@ TRIED = (
 )
 
 
-@cache
-def functions_of(file: str) -> tuple[str, ...]:
-    tree = ast.parse((ROOT / "tests" / f"{file}.py").read_text(encoding="utf-8"))
-    return tuple(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-
-
 @pytest.mark.parametrize(("number", "what", "comes", "file", "tests"), TRIED, ids=[row[0] for row in TRIED])
 def test_it_has_its_test(number: str, what: str, comes: str, file: str, tests: str) -> None:
     assert comes in ("withstood", "announced", "caught", "right")
     for test in tests.split():
-        assert any(name.startswith(test) for name in functions_of(file)), (number, what, test)
+        assert begins(f"tests/{file}.py", test), (number, what, test)
 
 
 def test_no_number_is_given_twice() -> None:

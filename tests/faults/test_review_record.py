@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import calendar
 import json
 import os
 import signal
 import stat
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +145,13 @@ class TestWhatIsSaid:
         fake_claude.outputs(result(is_error=True, total_cost_usd=cost)).exits(1)
         assert "cost" not in (checked_hook().system_message or "cost")
 
+    def test_a_reviewer_that_is_ended_by_its_deadline_says_nothing_of_it(
+        self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path
+    ) -> None:
+        fake_claude.outputs(result()).holds()
+        assert "cost" not in (checked_hook(env={"TASKIE_REVIEW_TIMEOUT": "0.3"}).system_message or "cost")
+        assert entries(record)[0]["cost_usd"] is None
+
     def test_a_script_is_not_told(self, run_hook: RunHook, due: Plan, fake_claude: FakeCli) -> None:
         fake_claude.outputs(result(is_error=True)).exits(1)
         assert "cost" not in (run_hook().system_message or "cost")
@@ -252,6 +261,26 @@ class TestBudgets:
         )
         assert (len(fake_claude.calls), due.state.read()) == (2, before)
         assert_blocked(checked_hook(env={"TASKIE_REVIEW_PLAN_BUDGET_USD": "0.75"}))
+
+    def test_a_review_that_fails_counts_towards_it(
+        self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli
+    ) -> None:
+        fake_claude.outputs(result(is_error=True, total_cost_usd=0.6)).exits(1)
+        assert_approved(checked_hook(env=BOUNDED), r"It has cost \$0\.60")
+        assert_approved(checked_hook(env=BOUNDED), r"No review: this plan's reviews have cost \$0\.60")
+        assert len(fake_claude.calls) == 1
+
+    def test_without_its_record_a_plan_counts_from_zero(
+        self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path, tmp_path: Path
+    ) -> None:
+        fake_claude.outputs(result(total_cost_usd=0.6))
+        assert_blocked(checked_hook(env=BOUNDED))
+        again(due)
+        assert_approved(checked_hook(env=BOUNDED), "No review: ")
+        record.rename(tmp_path / "away")
+        done = checked_hook(env=BOUNDED)
+        assert_blocked(done)
+        assert "(plan so far $0.60)" in (done.system_message or "")
 
     @pytest.mark.parametrize("name", ["max", "plan"])
     def test_none_at_all(self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, name: str) -> None:
@@ -443,7 +472,21 @@ class TestTheReviewThatRuns:
         hook.send_signal(signal.SIGTERM)
         hook.communicate()
         assert not (due.path / ".review-running.json").exists()
-        assert entries(record)[0]["problem"] == "interrupted"
+        (entry,) = entries(record)
+        assert (entry["problem"], entry["cost_usd"]) == ("interrupted", None)
+
+    def test_its_line_says_when_it_began(
+        self, hook: subprocess.Popen[bytes], due: Plan, fake_claude: FakeCli, record: Path
+    ) -> None:
+        """In UTC, and not when it ended: the reviewer is let go a while after that."""
+        found = journal.running(str(due.path))
+        assert found
+        while time.time() < calendar.timegm(time.strptime(found.at, "%Y-%m-%dT%H:%M:%SZ")) + 1.1:
+            time.sleep(0.05)
+        fake_claude.release()
+        hook.communicate()
+        assert entries(record)[0]["at"] == found.at
+        assert 0 <= time.time() - calendar.timegm(time.strptime(found.at, "%Y-%m-%dT%H:%M:%SZ")) < 600
 
     def test_after_a_kill_nothing_is_believed_and_the_next_stop_goes_on(
         self, hook: subprocess.Popen[bytes], due: Plan, record: Path, fake_claude: FakeCli, checked_hook: CheckedHook

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import Events, Project, RunHook, assert_approved, assert_blocked
-from taskie.gauntlet.engine import SHARE
+from taskie.gauntlet import SHARE
 from taskie.gauntlet.run import RunRequest, execute_run
 from taskie.project import plugin_root
 from taskie.protocol import BUDGET

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,18 @@ def test_no_answer(reviewed: Gauntlet, fake_claude: FakeCli, tmp_path: Path, dat
     result = reviewed.stop()
     assert_approved(result, "claude: its answer cannot be used: no JSON object with a status of pass or fail")
     assert result.json["status"] == "infrastructure_error"
+
+
+@pytest.mark.parametrize("size", [1 << 20, 5 << 20], ids=["1 MB", "5 MB"])
+@pytest.mark.parametrize("piece", ['{"a":"', '{"a":"\n', '{"a":1 ', '{"a":[', '{"a":1}'])
+def test_the_search_for_an_answer_is_bounded(
+    reviewed: Gauntlet, fake_claude: FakeCli, tmp_path: Path, piece: str, size: int
+) -> None:
+    """In the time that this process has computed: without a bound it takes minutes, and the hook has no part in it."""
+    prints(fake_claude, tmp_path, (piece * (size // len(piece))).encode())
+    before = time.process_time()
+    assert_approved(reviewed.stop(), "its answer cannot be used: no JSON object with a status of pass or fail")
+    assert time.process_time() - before < 8
 
 
 class TestOddViolations:

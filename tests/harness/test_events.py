@@ -48,6 +48,8 @@ def test_optional_fields_are_sent_only_with_a_value(events: Events) -> None:
 def test_events_outside_a_turn_have_no_prompt(events: Events) -> None:
     assert "prompt_id" not in events.session_start()
     assert "prompt_id" in events.stop()
+    assert ("prompt_id" in events.session_end(), "permission_mode" in events.session_end()) == (True, False)
+    assert ("permission_mode" in events.user_prompt_submit(), "effort" in events.user_prompt_submit()) == (True, False)
 
 
 def test_one_builder_is_one_prompt(events: Events) -> None:

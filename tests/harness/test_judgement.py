@@ -255,3 +255,23 @@ def test_output_of_each_event_is_accepted_and_its_types_are_checked(event_name: 
         assert judge(0, json.dumps({"hookSpecificOutput": specific}), "", event_name).fault is None
         specific[name] = 0.5
         assert judge(0, json.dumps({"hookSpecificOutput": specific}), "", event_name).fault is not None
+
+
+REST = '"decision":"block","reason":"more"}'
+
+
+@pytest.mark.parametrize(
+    ("stdout", "outcome"),
+    [
+        ('{"hookSpecificOutput":{"hookEventName":[]}}', "allowed"),
+        (f"\u3000\u2003\u1680{{{REST}\u200a\u202f\u205f", "blocked"),
+        (f"\u200b{{{REST}", "allowed"),
+        (f'{{"extra":{"[" * 100_000}{"]" * 100_000},{REST}', "blocked"),
+        (f'{{"extra":{"[" * 100_000},{REST}', "allowed"),
+        (f'{{"reason":{"[" * 3000}{"]" * 3000},"decision":"block"}}', "allowed"),
+        (f'{{"extra":{"1" * 5000},{REST}', "blocked"),
+    ],
+    ids=["a list for a name", "blanks", "no blank", "deep", "deep and open", "deep reason", "long number"],
+)
+def test_what_python_reads_otherwise(stdout: str, outcome: str) -> None:
+    assert judge(0, stdout, "").outcome == outcome

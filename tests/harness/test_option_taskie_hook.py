@@ -64,6 +64,21 @@ def test_a_command_of_the_test_wins(pytester: pytest.Pytester) -> None:
     pytester.runpytest("--taskie-hook=echo other").assert_outcomes(passed=1)
 
 
+def test_a_command_of_the_test_is_taken_as_it_is(pytester: pytest.Pytester) -> None:
+    """So a path that is relative to pytest's root leads nowhere: the command runs in the empty project."""
+    hook(pytester, "mine.sh", "root")
+    pytester.makepyfile(
+        """
+        def test_it(run_hook, pytestconfig, project):
+            assert run_hook(command="sh mine.sh").exit_code != 0
+            assert run_hook(command=f"sh '{pytestconfig.rootpath}/mine.sh'").blocked
+            assert run_hook(command="pwd").stdout.strip() == str(project.path)
+        """
+    )
+    pytester.makeini("[pytest]\n")
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
 def test_taskie_tests_its_own_hook(run_hook: RunHook) -> None:
     result = run_hook()
     assert result.command == str(ROOT / "hooks" / "stop-hook.sh")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from taskie.project import plugin_root
 
 HOOK = [str(Path(plugin_root()) / "hooks" / "stop-hook.sh"), "--fail-open"]
 TASKIE = str(Path(plugin_root()) / "bin" / "taskie")
+
+
+NONE: Mapping[str, str] = {}
 
 
 class Four:
@@ -34,8 +38,8 @@ class Four:
         env = {**self.project.env, "TASKIE_PYTHON": sys.executable}
         subprocess.run([TASKIE, *words], cwd=self.project.path, env=env, check=True, capture_output=True, timeout=60)
 
-    def stop(self, *, active: bool = False) -> HookResult:
-        env = {"CLAUDE_PROJECT_DIR": str(self.project.path)}
+    def stop(self, *, active: bool = False, env: Mapping[str, str] = NONE) -> HookResult:
+        env = {"CLAUDE_PROJECT_DIR": str(self.project.path), **env}
         return self._run_hook(self._events.stop(stop_hook_active=active), command=HOOK, env=env)
 
     @property
@@ -65,6 +69,26 @@ def four(project: Project, plan: Plan, run_hook: RunHook, events: Events) -> Fou
 def test_with_nothing_to_do_nobody_speaks(four: Four) -> None:
     for active in (False, True):
         assert four.stop(active=active).json == {"suppressOutput": True}
+
+
+def test_a_switched_off_hook_speaks_of_what_is_open(four: Four) -> None:
+    off = {"GAUNTLET_STOP_HOOK_ENABLED": "0"}
+    assert four.stop(env=off).json == {"suppressOutput": True}
+    four.write("bad", "x")
+    assert_blocked(four.stop(), "GAUNTLET FAILED")
+    assert_approved(four.stop(env=off), "switched off, so no gate was run.*Failures are still open: check:.:count")
+
+
+@pytest.mark.parametrize("how", ["checkout -q -b other", "branch -m other"])
+def test_another_branch_is_worth_a_line_where_a_failure_is_dropped(four: Four, how: str) -> None:
+    four.project.git(*how.split())
+    four.write("more", "x")
+    assert_approved(four.stop(), "^Gauntlet: 1 gate passed. Status: Passed.$")
+    four.write("bad", "x")
+    assert_blocked(four.stop(), "GAUNTLET FAILED")
+    four.project.git("checkout", "-q", "-b", "third")
+    (four.project.path / "bad").unlink()
+    assert_approved(four.stop(), "Auto-clean: the branch changed from other to third; the logs of the last runs are in")
 
 
 def test_the_files_of_one_are_no_change_for_another(four: Four) -> None:

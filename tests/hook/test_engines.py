@@ -113,6 +113,10 @@ def detect(roots):
     return roots[0]
 
 
+def brings(root, env, whole=False):
+    return ()
+
+
 def on_event(event, turn, context):
     return Decision(reason=f"fifth on {event.name}") if turn.may_block() else Decision(message="enough")
 
@@ -201,6 +205,10 @@ class Broken(ModuleType):
         self._may("detect")
         return roots[0]
 
+    def brings(self, *_: object) -> list[tuple[str, bytes]]:
+        self._may("brings")
+        return []
+
     def on_event(self, *_: object) -> Decision:
         self._may("on_event")
         return Decision()
@@ -214,7 +222,7 @@ class Broken(ModuleType):
 
 
 Register = Callable[[str], None]
-WHERE = ["import", "detect", "on_event", "status", "add_commands"]
+WHERE = ["import", "detect", "brings", "on_event", "status", "add_commands"]
 
 
 @pytest.fixture
@@ -244,7 +252,7 @@ class TestOneThatRaises:
         decision = hook.decide(Event(cwd=str(project.path)), os.environ, time.monotonic() + 9)
         assert "nested" in str(decision.reason)
         named = [warning for warning in decision.warnings if "broken" in warning]
-        assert len(named) == (where in ("import", "detect", "on_event"))
+        assert len(named) == (where in ("import", "detect", "brings", "on_event"))
         log = project.path / ".cache" / "taskie" / "hook.log"
         assert (log.exists() and "Traceback" in log.read_text()) == bool(named)
 

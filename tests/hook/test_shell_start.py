@@ -134,7 +134,9 @@ class TestTheInterpreter:
         assert_approved(run_hook(env={"PATH": f"{fake}{os.pathsep}{project.env['PATH']}"}), "validated")
 
     def test_too_old_and_alone_it_says_so(self, plan: Plan, run_hook: RunHook, no_python: str, tmp_path: Path) -> None:
-        old = interpreter(tmp_path / "old", f'exec {sys.executable} -c "{claiming("sys.version_info = (3, 8)")}"')
+        old = interpreter(
+            tmp_path / "old python", f'exec {sys.executable} -c "{claiming("sys.version_info = (3, 8)")}"'
+        )
         assert_approved(run_hook(env={"TASKIE_PYTHON": str(old)}), "needs Python 3.9 or newer")
 
 
@@ -178,6 +180,10 @@ class TestThePlugin:
         )
         assert list(data.rglob("hook.*.pyc"))
         assert not list((home / "taskie").rglob("*.pyc"))
+        # A project's settings can set it, and code that is compiled already is not compared with its source.
+        theirs = {"TASKIE_PYTHON": str(python), "CLAUDE_PLUGIN_DATA": "/proc/self/cwd/theirs"}
+        assert_approved(run_hook(command=command, env=theirs), "validated")
+        assert not (project.path / "theirs").exists()
         # A user whom the system does not know has no home: Python then says "~".
         without = {"TASKIE_PYTHON": str(python), "CLAUDE_PLUGIN_DATA": None, "HOME": "~"}
         assert_approved(run_hook(command=command, env=without), "validated")

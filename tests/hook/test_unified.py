@@ -30,6 +30,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             engine.TRACES = ()  # type: ignore[attr-defined]
             engine.EVENTS = {"Stop": ""}  # type: ignore[attr-defined]
             engine.detect = lambda roots: roots[0]  # type: ignore[attr-defined]
+            engine.brings = lambda *_: ()  # type: ignore[attr-defined]
             engine.on_event = answer  # type: ignore[attr-defined]
             monkeypatch.setitem(sys.modules, engine.__name__, engine)
         monkeypatch.setattr(registry, "ENGINES", {f"e{n}": f"engine_{n}" for n in range(len(answers))})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import configure
 from support.commands import Taskie
 
 from pytest_taskie import FakeCli, Plan, Project, RunHook
@@ -75,7 +76,7 @@ class TestStatus:
 class TestRemembering:
     @pytest.fixture
     def asked(self, project: Project, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> Any:
-        (project.path / ".taskie" / "config.toml").write_text("[review]\nfindings = true\nremember = true\n")
+        configure(project.home, "[review]\nfindings = true\nremember = true\n")
 
         def ask(journal: str, answer: str, **state: Any) -> str:
             plan.write("reviews.jsonl", journal)
@@ -123,7 +124,7 @@ class TestRemembering:
 def test_from_the_review_to_the_next_reviewer(
     project: Project, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, taskie: Taskie
 ) -> None:
-    (project.path / ".taskie" / "config.toml").write_text("[review]\nfindings = true\nremember = true\n")
+    configure(project.home, "[review]\nfindings = true\nremember = true\n")
     plan.state.write()
     found = [{"severity": "major", "file": None, "line": None, "what": each, "evidence": "seen"} for each in "ab"]
     fake_claude.outputs({"structured_output": {"verdict": "FAIL", "findings": found}})

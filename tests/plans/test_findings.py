@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from support import configure
 
 from pytest_taskie import FakeCli, HookResult, Plan, Project, RunHook, assert_approved, assert_blocked
 from taskie.plans import findings
@@ -30,7 +31,7 @@ class Reviewer:
 
     def configures(self, **settings: Any) -> None:
         lines = [f"{name} = {json.dumps(value)}\n" for name, value in settings.items()]
-        (self._project.path / ".taskie" / "config.toml").write_text("[review]\n" + "".join(lines))
+        configure(self._project.home, "[review]\n" + "".join(lines))
 
     def says(self, document: Any, *, iteration: int = 0) -> HookResult:
         self._plan.state.write(consecutive_clean=1, phase_iteration=iteration)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from golden import PLUGIN, golden
-from support import HOOK
+from support import HOOK, configure
 
 from pytest_taskie import Events, FakeCli, HookResult, Plan, Project, RunHook, assert_approved, assert_blocked
 from taskie.plans.phases import REVIEWS, Review
@@ -88,14 +88,14 @@ class TestD24Pushing:
         if remote:
             project.git("remote", "add", "origin", "/nowhere")
         if push:
-            (project.path / ".taskie" / "config.toml").write_text("[review]\npush = true\n")
+            configure(project.home, "[review]\npush = true\n")
         before(plan, review)
         reason = client.stops().reason or ""
         assert (", push to remote and stop" in reason) == (push and remote)
         assert ("push" in reason.lower()) == (push and remote)
 
     def test_outside_a_repository(self, plan: Plan, client: Client, project: Project, fake_claude: FakeCli) -> None:
-        (project.path / ".taskie" / "config.toml").write_text("[review]\npush = true\n")
+        configure(project.home, "[review]\npush = true\n")
         plan.state.write()
         assert "push" not in (client.stops().reason or "push")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import support
 
 from pytest_taskie import FakeCli, Plan, Project, RunHook, assert_approved, assert_blocked
 from taskie.plans.phases import FOR_VERDICT
@@ -24,7 +25,7 @@ DONE = {"type": "turn.completed", "usage": {"input_tokens": 9, "cached_input_tok
 
 def configure(project: Project, **settings: Any) -> None:
     lines = [f"{name} = {json.dumps(value)}\n" for name, value in settings.items()]
-    (project.path / ".taskie" / "config.toml").write_text("[review]\n" + "".join(lines))
+    support.configure(project.home, "[review]\n" + "".join(lines))
 
 
 def test_a_provider_is_named_before_a_colon() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from pathlib import Path
@@ -70,6 +71,32 @@ class TestWhoMayDoWhat:
         plan.state.write()
         assert_blocked(run_hook())
         assert rules(fake_claude) == [*READING, "Edit(/.taskie/plans/test-plan/plan-review-1.md)"]
+
+    def test_a_project_can_deny_it_more_and_allow_it_nothing(
+        self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
+    ) -> None:
+        scoped(project)
+        plan.state.write()
+        (project.path / ".claude").mkdir()
+        said = {"allow": ["Bash"], "deny": ["Read(./.env)", "--model", 3, "WebFetch"], "ask": ["Bash(make:*)"]}
+        (project.path / ".claude" / "settings.json").write_text(json.dumps({"permissions": said}))
+        (project.path / ".claude" / "settings.local.json").write_text("{broken")
+        assert_blocked(run_hook())
+        flags = fake_claude.calls[-1].flags
+        assert flags["--setting-sources"] == "user"
+        assert flags["--disallowedTools"] == ["Read(./.env),WebFetch,Bash(make:*)"]
+        assert "Bash" not in rules(fake_claude)
+
+    def test_a_client_that_cannot_leave_the_projects_settings_out(
+        self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
+    ) -> None:
+        scoped(project)
+        plan.state.write()
+        fake_claude.rejects("--setting-sources")
+        result = run_hook(command=[HOOK, "--fail-open"])
+        assert_blocked(result)
+        assert "the project's own settings may allow the reviewer more" in str(result.json)
+        assert ["--setting-sources" in call.flags for call in fake_claude.calls] == [True, False]
 
 
 class TestMustRunCommands:

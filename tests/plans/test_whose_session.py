@@ -48,13 +48,40 @@ def both(*deeds: Does) -> Does:
 
 
 IN = ".taskie/plans/test-plan"
+OTHER = ".taskie/plans/other"
+DEEDS = [
+    f"echo '# Plan' > {IN}/plan.md",
+    f"cat >> {IN}/plan.md <<'EOF'\nmore\nEOF",
+    f"cd {IN} && echo more >> plan.md",
+    "cd .taskie/plans && mv test-plan/plan.md test-plan/old.md",
+    f"P={IN}; printf '%s' x > \"$P/plan.md\"",
+    f"for f in {IN}/*.md; do touch $f; done",
+    f"sed -i s/a/b/ {IN}/plan.md",
+    f"cat notes | tee {IN}/plan.md",
+    f"mkdir -p {IN}",
+    f"git add {IN} && git commit -m plan",
+    f"git -C /x rm {IN}/plan.md",
+    f"find {IN} -name '*.md' -delete",
+    f"python3 - <<'EOF'\nopen('{IN}/plan.md', 'w')\nEOF",
+]
+LOOKS = [
+    f"ls {IN}",
+    f"cat {IN}/plan.md",
+    f"cat {IN}/*.md | grep -c x; make test",
+    "cd .taskie/plans && cat test-plan/plan.md",
+    f"grep -E 'a|b;c' {IN}/plan.md 2>/dev/null",
+    f"head -5 {IN}/plan.md > /tmp/copy",
+    f"LC_ALL=C sed -n 1,5p {IN}/plan.md 2>&1",
+    f"git log --oneline -- {IN} && git diff {IN}",
+    f"find {IN} -name '*.md'",
+    f"for f in {IN}/*.md; do head -1 $f; done",
+    f"cat > README.md <<'EOF'\nrm -r {IN}\nEOF",
+    f"taskie status {IN}",
+]
 RELATED: dict[str, Does] = {
     "writes a file": calls("Write", file_path=f"/somewhere/{IN}/plan.md", content="# Plan"),
-    "reads a file": calls("Read", file_path=f"/somewhere/{IN}/plan.md"),
-    "names the directory": calls("Bash", command=f"ls {IN}"),
-    "names it at a sentence's end": calls("Task", prompt=f"Look at {IN}."),
-    "goes to the plans": calls("Bash", command="cd .taskie/plans && cat test-plan/plan.md"),
     "several edits": calls("MultiEdit", file_path=f"/x/{IN}/plan.md", edits=[{"old_string": "a", "new_string": "b"}]),
+    **{command: calls("Bash", command=command) for command in DEEDS},
     "our command for it": calls("Bash", command='"/opt/taskie/bin/taskie" state set --plan test-plan phase=new-plan'),
     "our command, quoted": calls("Bash", command="'/opt/taskie/bin/taskie' state get --plan='test-plan' .phase"),
     "our command": calls("Bash", command="/opt/taskie/bin/taskie next --json"),
@@ -62,15 +89,29 @@ RELATED: dict[str, Does] = {
     "types a command": types("/taskie:continue-plan"),
     "types a command with words": types("/taskie:new-plan", "a login page"),
     "the model types it": calls("Skill", skill="taskie:continue-plan", args="please"),
-    "back from another plan": both(
-        calls("Read", file_path=".taskie/plans/other/plan.md"), types("/taskie:continue-plan")
+    "types a command, then reads it": both(types("/taskie:continue-plan"), calls("Read", file_path=f"{IN}/plan.md")),
+    "and then another": both(
+        types("/taskie:continue-plan"),
+        calls("Read", file_path=f"{IN}/plan.md"),
+        calls("Read", file_path=f"{OTHER}/plan.md"),
     ),
+    "back from another plan": both(calls("Read", file_path=f"{OTHER}/plan.md"), types("/taskie:continue-plan")),
     "before another plan": both(
-        calls("Read", file_path=f"{IN}/plan.md"), calls("Read", file_path=".taskie/plans/other/plan.md")
+        calls("Write", file_path=f"{IN}/plan.md", content=""), calls("Write", file_path=f"{OTHER}/plan.md", content="")
     ),
 }
 UNRELATED: dict[str, Does] = {
     "nothing": both(),
+    "reads a file": calls("Read", file_path=f"/somewhere/{IN}/plan.md"),
+    "searches it": calls("Grep", pattern="x", path=f"/somewhere/{IN}"),
+    "lists it": calls("Glob", pattern=f"{IN}/**"),
+    "has it read": calls("Task", prompt=f"Look at {IN}.", subagent_type="Explore"),
+    **{command: calls("Bash", command=command, description=f"Write {IN}") for command in LOOKS},
+    "a command for another plan, then reads this one": both(
+        types("/taskie:continue-plan"),
+        calls("Edit", file_path=f"{OTHER}/plan.md", old_string="a", new_string="b"),
+        calls("Read", file_path=f"{IN}/plan.md"),
+    ),
     "the person mentions it": says("user", f"What is {IN}? Is it for /taskie:continue-plan?"),
     "the person quotes a command": says("user", "Why <command-name>/taskie:continue-plan</command-name>?"),
     "the agent mentions it": says("assistant", f"I see {IN}, use /taskie:continue-plan."),
@@ -153,7 +194,7 @@ def test_the_structure_of_a_plan_does_not_block_it_either(
     assert_approved(
         run_hook(), r"^Plan 'test-plan': Missing required file: plan\.md; /taskie:continue-plan takes it up"
     )
-    project.calls("Read", file_path=due.path / "tasks.md")
+    project.calls("Edit", file_path=due.path / "tasks.md", old_string="a", new_string="b")
     assert_blocked(run_hook(), r"Missing required file: plan\.md$")
 
 
@@ -228,7 +269,7 @@ class TestTheClientIsBehind:
         project.says("user", "go on")
         early = project.transcript.read_text()
         if did:
-            project.calls("Read", file_path=due.path / "plan.md")
+            project.calls("Write", file_path=due.path / "plan.md", content="# Plan")
         project.says("assistant", "All is well.")
         late = project.transcript.read_text()
         project.transcript.write_text(early)

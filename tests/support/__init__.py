@@ -11,6 +11,14 @@ ROOT = Path(plugin_root())
 HOOK = ROOT / "hooks" / "stop-hook.sh"
 
 
+def configure(home: Path, toml: str) -> Path:
+    """Write the user's own configuration; what a project may set itself is little."""
+    path = home / ".config" / "taskie" / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(toml)
+    return path
+
+
 def blocks(page: str, language: str) -> list[str]:
     """The fenced blocks of a Markdown page in this language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

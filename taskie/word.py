@@ -1,8 +1,11 @@
-"""The word that lets a halted run go on. It is told to the person; what is kept is a digest, which does not tell it."""
+"""A word that is told to the person and not to the agent: whoever has it speaks for them. Kept is a digest, which does
+not tell it."""
 
 from __future__ import annotations
 
 import os
+
+from taskie.store import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,10 +13,6 @@ if TYPE_CHECKING:
 
 _FIRST, _SECOND = "bdfghjklmnprstvz", "aeio"  # 64 syllables
 _SYLLABLES = 8
-WHERE = (
-    "it is in the message that the person got at the stop, so ask them. If they have lost it, "
-    "`taskie autopilot status` gives them a new one, in a terminal of their own"
-)
 
 
 def new() -> tuple[str, dict[str, str]]:
@@ -33,6 +32,4 @@ def fits(kept: dict[str, Any] | None, given: object) -> bool:
 
 
 def _digest(salt: str, word: str) -> str:
-    from hashlib import blake2b
-
-    return blake2b(f"{salt} {word}".encode("utf-8", "replace"), digest_size=20).hexdigest()
+    return digest(f"{salt} {word}".encode("utf-8", "replace"))

@@ -1,0 +1,44 @@
+"""The files of the rules, and the programs of the project that they name: all that a run of the gates runs."""
+
+from __future__ import annotations
+
+import os
+
+from taskie.gauntlet import KINDS, MARKER
+from taskie.naming import programs
+from taskie.store import StoreError, read_regular
+
+FOLDER = os.path.dirname(MARKER)
+MOST = 1000  # files
+_PROSE = (".md",)  # prompts, which name files without running them
+
+
+def rules(root: str) -> list[tuple[str, bytes]]:
+    """Each file of the rules, with what stands in it."""
+    names = [os.path.basename(MARKER)]
+    for folder in KINDS.values():
+        try:
+            listed = os.listdir(os.path.join(root, FOLDER, folder))
+        except OSError:
+            continue
+        names += [f"{folder}/{name}" for name in sorted(listed) if not name.startswith(".")]
+    found = []
+    for name in names:
+        try:
+            data = read_regular(os.path.join(root, FOLDER, name))
+        except StoreError:
+            data = b"cannot be read"
+        if data is not None:
+            found.append((f"{FOLDER}/{name}", data))
+    return found
+
+
+def brought(root: str, rules_root: str | None = None) -> list[tuple[str, bytes]]:
+    """The rules, and what they name in the project; `rules_root` is where rules of another commit are laid out."""
+    root = os.path.realpath(root)
+    files = rules(rules_root or root)
+    if len(files) > MOST:
+        raise StoreError(f"{FOLDER} has more than {MOST} files")
+    named = programs(root, [data for name, data in files if not name.endswith(_PROSE)])
+    known = {name for name, _ in files}
+    return [*files, *(each for each in named if each[0] not in known)]

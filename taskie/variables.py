@@ -1,0 +1,105 @@
+"""Which variables are the project's word rather than the user's. Knows the client's settings files, and no engine.
+
+A client puts `env` of a project's own `.claude/settings.json` into the environment of every hook, over what the user
+has set. Whoever is cloned must not speak for the user by that.
+"""
+
+from __future__ import annotations
+
+import os
+
+from taskie.project import places
+from taskie.protocol import parse_json, shown
+from taskie.store import StoreError, read_regular
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+REFUSED = "TASKIE_PYTHON_REFUSED"  # by hooks/stop-hook.sh, which can tell nobody
+FILES = ("settings.json", "settings.local.json")
+# Ours and the engines'; where the user's own files are; what makes git run programs or look elsewhere.
+GUARDED = ("TASKIE_", "GAUNTLET_", "GIT_", "XDG_", "HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+_HARMLESS = ("GIT_AUTHOR_", "GIT_COMMITTER_")
+_MENTIONS = (*(prefix.encode() for prefix in GUARDED), b"\\u")  # JSON can spell every letter another way
+
+
+def untrusted(env: Mapping[str, str], root: str) -> frozenset[str]:
+    """The variables that the project's own settings of the client set to the very value that they have."""
+    return frozenset(set_by_project(env, root))
+
+
+def set_by_project(env: Mapping[str, str], root: str) -> dict[str, str]:
+    """The same, each with the file that sets it."""
+    found: dict[str, str] = {}
+    for place in places(root, env):
+        for name in FILES:
+            path = os.path.join(place, ".claude", name)
+            if os.path.lexists(path):
+                found.update(dict.fromkeys(_set_by(path, env), path))
+    return found
+
+
+def _set_by(path: str, env: Mapping[str, str]) -> list[str]:
+    try:
+        data = read_regular(os.path.realpath(path)) or b""
+    except (OSError, StoreError):
+        data = None
+    if data is not None and not any(each in data for each in _MENTIONS):
+        return []
+    if os.path.realpath(path) == os.path.realpath(os.path.join(_home_of_the_system(), ".claude", FILES[0])):
+        return []  # somebody works in their home directory: these settings are the user's own
+    guarded = [name for name in env if name.startswith(GUARDED) and not name.startswith(_HARMLESS)]
+    try:
+        settings = parse_json((data or b"").decode("utf-8-sig"))
+        given = settings.get("env", {}) if isinstance(settings, dict) else {}
+    except ValueError:
+        return guarded  # what is too large or too deep for us may not be so for the client
+    if not isinstance(given, dict):
+        return []
+    # The client makes a text, in its own way, of what is not one.
+    return [name for name in guarded if name in given and (given[name] == env[name] or type(given[name]) is not str)]
+
+
+def users_own(env: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
+    """The environment without what is not for a project to say, and a warning for each that is not taken.
+
+    Our own settings stay: what a project may say by them is for `config` to know. So does TASKIE_HOOK_SKIP, since a
+    project's settings can switch all hooks off anyway, and a reviewer's own stop must never be reviewed.
+    """
+    warnings = []
+    if refused := env.get(REFUSED):
+        warnings.append(
+            f"TASKIE_PYTHON must be the absolute path of a Python outside the project, not {shown(refused)}; ignored"
+        )
+    dropped = [name for name in theirs if not name.startswith("TASKIE_")]
+    if not dropped:
+        return env, warnings
+    kept = {name: value for name, value in env.items() if name not in dropped}
+    if "HOME" in dropped:
+        kept["HOME"] = _home_of_the_system()
+    warnings += [f"{theirs[name]}: {name} is only taken from your own environment; ignored" for name in dropped]
+    return kept, warnings
+
+
+def config_home(env: Mapping[str, str], theirs: Mapping[str, str] | frozenset[str] = frozenset()) -> str:
+    """Where the user's configuration is, wherever the project says it were. Not absolute: there is no such place."""
+    chosen = "" if "XDG_CONFIG_HOME" in theirs else env.get("XDG_CONFIG_HOME")
+    home = _home_of_the_system() if "HOME" in theirs else env.get("HOME") or os.path.expanduser("~")
+    return chosen or os.path.join(home, ".config")
+
+
+def is_in_project(path: str, root: str, env: Mapping[str, str]) -> bool:
+    """Whether a program lies in the project, whichever way its path leads there."""
+    below = tuple(place + os.sep for place in places(root, env) if place != os.sep)
+    folder = os.path.realpath(os.path.dirname(path)) + os.sep
+    return folder.startswith(below) or os.path.realpath(path).startswith(below)
+
+
+def _home_of_the_system() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""
