@@ -274,7 +274,10 @@ class TestStatus:
         assert "PHASE" in lines[0] or width < 60
         assert ("MODEL" in lines[0]) is (width > 110)
 
-    def test_other_engines_follow(self, plan: Plan, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_other_engines_follow(
+        self, plan: Plan, project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(project.home))  # where it is written down that the loop is trusted
         plan.state.write()
         (project.path / ".claude" / "claudex").mkdir(parents=True)
         assert cli.main(["claudex", "start", "plan", "a greeting"]) == 0
