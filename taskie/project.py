@@ -21,7 +21,8 @@ class Context(Value):
     """Where an engine works: its root, the agent's directory, its settings, and until when (monotonic).
 
     `client`: it is called as in `hooks.json`. A script gets the words that the design fixes, a person in a client what
-    helps there. `alone`: no other engine has something to do here, so all of the time is this one's.
+    helps there. `alone`: no other engine has something to do here, so all of the time is this one's. `caller`: the
+    process that waits for the answer; programs do not outlive it.
     """
 
     root: str
@@ -31,6 +32,7 @@ class Context(Value):
     deadline: float
     client: bool = False
     alone: bool = False
+    caller: int | None = None
 
 
 def here() -> str:
