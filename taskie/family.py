@@ -84,7 +84,7 @@ def _children(ancestor: int) -> set[int]:
         number = waiting.pop()
         try:
             threads = os.listdir(f"/proc/{number}/task")
-        except FileNotFoundError:
+        except OSError:
             if number == ancestor:
                 raise
             continue  # gone meanwhile

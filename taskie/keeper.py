@@ -114,8 +114,10 @@ class _Keeper:
         self._leader = -1
         self._ended = False
         self._childless = False
-        self._until = float("inf")  # when SIGKILL is due; never, unless there is an order
         self._ordered = False
+        self._grace = float("inf")  # seconds between SIGTERM and SIGKILL
+        self._since = float("inf")  # when SIGTERM was sent first
+        self._until = float("inf")  # when SIGKILL is due
         self._asked: set[int] = set()
 
     def keep(self, argv: Sequence[str], cwd: str, env: Mapping[str, str], streams: tuple[int | None, int, int]) -> None:
@@ -161,9 +163,8 @@ class _Keeper:
                     self._ordered = True
                     if not data:  # whoever has ordered the program is gone
                         watched.remove(fd)
-                        self._until = 0.0
-                    for grace in data.split():
-                        self._until = min(self._until, time.monotonic() + float(grace))
+                        self._until = min(self._until, time.monotonic())
+                    self._grace = min(self._grace, *map(float, data.split()), float("inf"))
 
     def _reap(self) -> None:
         """What has ended. Where groups count, the program keeps its number to the end, or another might get it."""
@@ -202,6 +203,9 @@ class _Keeper:
         else:
             family.send(signal.SIGTERM, alive - self._asked)
             self._asked |= alive
+            # From the first signal on, however slow the look around was.
+            self._since = min(self._since, time.monotonic())
+            self._until = self._since + self._grace
         return not alive and not self._adopts
 
     def _report(self, line: str) -> None:
