@@ -116,20 +116,6 @@ def test_handlers_come_back(family: Family) -> None:
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)] == before
 
 
-def test_without_proc_the_listing_of_ps_is_used(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
-    listdir = os.listdir
-
-    def no_proc(path: str = ".") -> list[str]:
-        if path == "/proc":
-            raise FileNotFoundError(path)
-        return listdir(path)
-
-    monkeypatch.setattr(os, "listdir", no_proc)
-    monkeypatch.setattr("taskie.family.PATIENCE", 10.0)  # `ps` has as long to answer
-    assert family.run("wait", "fork", "session") == LATE
-    assert survivors(family.notes) == []
-
-
 def test_a_process_that_nobody_can_end_does_not_hold_us(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
     """As one that the kernel holds, or another user's."""
     monkeypatch.setattr("taskie.family.send", lambda *_: None)

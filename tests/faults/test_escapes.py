@@ -78,5 +78,3 @@ def test_sigkill(place_of: Callable[[str], Place], kind: str) -> None:
 
 def test_at_random_moments() -> None:
     assert random_kills(12, seed=os.getpid()) == []
-
-

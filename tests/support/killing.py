@@ -71,16 +71,16 @@ class Place:
         words = f"'{self.notes}' '{kind}' '{self.ready}' {ending}"
         self.has_program(f"exec '{sys.executable}' -I -S '{ESCAPES}' {words}")
 
-    def start_hook(self) -> subprocess.Popen[bytes]:
+    def start_hook(self, *command: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
         """As the client does: in a session of its own, the event on its stdin, its output read to the end."""
         event = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(self.project), "stop_hook_active": False}
         given = self.folder / "event"
         given.write_text(json.dumps(event))
         with given.open() as stdin:
             return subprocess.Popen(
-                [str(HOOK), "--fail-open"],
+                command or [str(HOOK), "--fail-open"],
                 cwd=self.project,
-                env=self.env,
+                env={**self.env, **(env or {})},
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
