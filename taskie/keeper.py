@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 PR_SET_CHILD_SUBREAPER = 36
+ABANDONED = 0.3  # seconds of grace when we are gone: git, for one, removes its locks in them
 ROUND = 0.02  # seconds between two looks at who is left
 STUCK = 10.0  # seconds after SIGKILL: the kernel itself cannot end it, or it is not ours to end
 
@@ -67,7 +68,7 @@ class Kept:
             pass  # it is gone, which `look` will notice
 
     def close(self) -> None:
-        """It is done; one that is not goes on alone, at once with SIGKILL."""
+        """It is done; one that is not goes on alone."""
         os.close(self._orders)
         os.close(self.watch)
         try:
@@ -161,10 +162,10 @@ class _Keeper:
                 data = os.read(fd, 4096)
                 if fd == self._heard:
                     self._ordered = True
-                    if not data:  # whoever has ordered the program is gone
+                    if not data:  # whoever wanted the program is gone
                         watched.remove(fd)
-                        self._until = min(self._until, time.monotonic())
-                    self._grace = min(self._grace, *map(float, data.split()), float("inf"))
+                    graces = [float(grace) for grace in data.split()] or [ABANDONED]
+                    self._grace = min(self._grace, *graces)
 
     def _reap(self) -> None:
         """What has ended. Where groups count, the program keeps its number to the end, or another might get it."""

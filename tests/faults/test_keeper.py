@@ -261,6 +261,19 @@ def test_a_lock_of_a_killed_hook_is_free_at_once(checks: Place) -> None:
     assert checks.left() == {}
 
 
+def test_a_program_may_clean_up_when_the_hook_is_killed(place: Place) -> None:
+    """As git removes its locks, which would be in the user's way."""
+    os.mkfifo(place.ready)
+    lock = place.folder / "lock"
+    place.has_program(f"trap 'rm {lock}; exit 1' TERM; touch {lock}; echo > {place.ready}; while :; do sleep 0.01; done")
+    hook = place.start_hook()
+    place.ready.read_bytes()
+    hook.kill()
+    hook.communicate()
+    assert place.left() == {}
+    assert not lock.exists()
+
+
 def test_git_is_ended_by_a_signal(checks: Place) -> None:
     """Which it would outlive else, in a session of its own."""
     git = checks.folder / "bin" / "git"
