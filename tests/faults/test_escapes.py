@@ -12,6 +12,7 @@ from typing import Callable
 
 import pytest
 from core.escapes import KINDS
+from core.living import noted
 from support.killing import Place, random_kills
 
 CLIENTS_PATIENCE = 1.4  # seconds; a client sends SIGKILL 1.45 s after SIGTERM
@@ -38,7 +39,7 @@ def begun(place: Place, kind: str, ending: str) -> subprocess.Popen[bytes]:
     place.breeds(kind, ending)
     hook = place.start_hook()
     place.ready.read_bytes()
-    assert place.survivors()
+    assert noted(place.notes)
     return hook
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -70,8 +71,11 @@ def without(*what: str) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", DRIVER, str(ROOT), *what]
 
 
-def parent_of(number: int) -> int:
-    return int(Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[1])
+def parent_of(number: int) -> int | None:
+    """None if it has ended meanwhile."""
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[1])
+    return None
 
 
 def keeper_of(place: Place, hook: subprocess.Popen[bytes]) -> int:
@@ -265,7 +269,8 @@ def test_a_program_may_clean_up_when_the_hook_is_killed(place: Place) -> None:
     """As git removes its locks, which would be in the user's way."""
     os.mkfifo(place.ready)
     lock = place.folder / "lock"
-    place.has_program(f"trap 'rm {lock}; exit 1' TERM; touch {lock}; echo > {place.ready}; while :; do sleep 0.01; done")
+    waiting = f"touch {lock}; echo > {place.ready}; while :; do sleep 0.01; done"
+    place.has_program(f"trap 'rm {lock}; exit 1' TERM; {waiting}")
     hook = place.start_hook()
     place.ready.read_bytes()
     hook.kill()
