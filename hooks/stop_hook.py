@@ -32,17 +32,6 @@ def start() -> int:
     return main(sys.argv[1:])
 
 
-<<<<<<< HEAD
-def is_in_project(path: str) -> bool:
-    at = start = os.path.realpath(os.environ.get("CLAUDE_PROJECT_DIR") or os.sep)
-    while at != os.sep and not os.path.lexists(os.path.join(at, ".git")):
-        at = os.path.dirname(at)
-    at = start if at == os.sep else at
-    return at != os.sep and (os.path.realpath(path) + os.sep).startswith(at + os.sep)
-
-
-=======
->>>>>>> edges
 def unable(error: Exception) -> int:
     """The package itself cannot be read, so nothing of it can answer; for scripts that is an error as any other."""
     if not sys.argv[1:]:
@@ -55,8 +44,6 @@ def unable(error: Exception) -> int:
     except OSError:
         pass  # nobody reads it
     return 0
-<<<<<<< HEAD
-=======
 
 
 def is_in_project(path: str) -> bool:
@@ -65,7 +52,6 @@ def is_in_project(path: str) -> bool:
         at = os.path.dirname(at)
     at = start if at == os.sep else at
     return at != os.sep and (os.path.realpath(path) + os.sep).startswith(at + os.sep)
->>>>>>> edges
 
 
 if __name__ == "__main__":

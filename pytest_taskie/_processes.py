@@ -1,18 +1,23 @@
-"""Run one command to its end, with its output in files, and end a whole process tree. Knows no hook."""
+"""Run one command to its end, with its output in files, and end a whole process tree. Knows no hook.
+
+As a program it is the warden: whoever is running when its stdin ends, which is when pytest does, it ends too.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Union
+from typing import IO, ClassVar, Union
 
 Input = Union[bytes, IO[bytes], IO[str]]
 
@@ -47,7 +52,7 @@ def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd
     # A thread with a clock, and a plain wait: Popen.wait(timeout) looks only every 50 ms.
     clock = threading.Timer(timeout, end)
     clock.daemon = True
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, _Warden.watching(out) as warden:
         start = time.monotonic()
         process = subprocess.Popen(
             argv,
@@ -59,6 +64,7 @@ def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd
             start_new_session=True,
         )
         try:
+            warden.note(f"+{process.pid}")
             clock.start()
             if process.stdin is not None and isinstance(stdin, bytes):
                 _feed(process.stdin, stdin)
@@ -69,11 +75,89 @@ def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd
             process.wait()
             raise
         finally:
+            warden.note(f"-{process.pid}")
             clock.cancel()
             if clock.is_alive():
                 clock.join()
         duration = time.monotonic() - start
         return Finished(exit_code, content(out), content(err), duration, expired.is_set())
+
+
+class _Warden:
+    """A process that outlives this one, to end the commands that still run then: nothing here runs after a SIGKILL.
+
+    One for each process, with the first command.
+    """
+
+    _present: ClassVar[_Warden | None] = None
+
+    def __init__(self) -> None:
+        self._owner = os.getpid()
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # where neither Ctrl-C nor a closed terminal reaches it
+            cwd="/",
+        )
+        atexit.register(self._dismiss)
+
+    @classmethod
+    def at_work(cls) -> _Warden:
+        if cls._present is None or cls._present._owner != os.getpid():
+            cls._present = cls()
+        return cls._present
+
+    @classmethod
+    @contextlib.contextmanager
+    def watching(cls, output: IO[bytes]) -> Iterator[_Warden]:
+        """While it lasts, whoever writes to this file is to be ended with us."""
+        warden = cls.at_work()
+        file = os.fstat(output.fileno())
+        warden.note(f"+{file.st_dev}:{file.st_ino}")
+        try:
+            yield warden
+        finally:
+            warden.note(f"-{file.st_dev}:{file.st_ino}")
+
+    def note(self, line: str) -> None:
+        """`+` before what is running now, `-` before what has ended: a process by its number, or by the file that its
+        output goes to, which is known before the process is."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):  # somebody has ended it
+                os.write(self._process.stdin.fileno(), f"{line}\n".encode())
+
+    def _dismiss(self) -> None:
+        if self._owner == os.getpid() and self._process.stdin is not None:
+            self._process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(5)
+
+
+def keep_watch(stream: IO[str]) -> None:
+    """The warden's own work."""
+    running: set[str] = set()
+    for line in stream:
+        what = line[1:].strip()
+        running = running | {what} if line[0] == "+" else running - {what}
+    numbers = {int(what) for what in running if what.isdigit()}
+    files = {what for what in running if ":" in what}
+    # One that is being started at this moment does not hold its file yet.
+    for _ in range(20 if files else 1):
+        for number in numbers | set(_writers(files)):
+            end_tree(number)
+        numbers = set()
+        time.sleep(0.02)
+
+
+def _writers(files: set[str]) -> Iterator[int]:
+    """Whose output goes to one of these files, where the system can tell."""
+    for number, _, _ in living():
+        with contextlib.suppress(OSError):
+            file = (PROC / str(number) / "fd" / "1").stat()
+            if f"{file.st_dev}:{file.st_ino}" in files:
+                yield number
 
 
 def _feed(pipe: IO[bytes], payload: bytes) -> None:
@@ -148,3 +232,7 @@ def living() -> Iterator[tuple[int, int, int]]:
         pid, parent, session, state = line.split()[:4]
         if not state.startswith("Z"):
             yield int(pid), int(parent), int(session) if session.isdigit() else 0
+
+
+if __name__ == "__main__":
+    keep_watch(sys.stdin)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import select
 import signal
 import time
 
 from taskie.errors import CommandError
-from taskie.programs import find_program
+from taskie.programs import TICK, find_program
 from taskie.protocol import shown
+from taskie.signals import Signals
 from taskie.spawning import start
 
 TYPE_CHECKING = False
@@ -56,11 +56,12 @@ class Git:
     ) -> tuple[int, bytes, bytes]:
         """Its exit code and what it prints on either stream."""
         env = {**self._env, "GIT_LITERAL_PATHSPECS": "1"} if literal else self._env
-        question = GitCall(self, [self.program, *arguments], env, given or b"", self._deadline)
-        try:
-            return question.answer()
-        finally:
-            question.end()
+        with Signals() as signals:
+            question = GitCall(self, [self.program, *arguments], env, given or b"", self._deadline)
+            try:
+                return question.answer(signals)
+            finally:
+                question.end()
 
     def begin(self, *asked: Sequence[str]) -> GitCalls:
         """Ask several things at the same time, and wait for none of them yet."""
@@ -89,12 +90,13 @@ class GitCall:
             self._close()
             raise self._failure(f"git could not be started ({error})") from None
 
-    def answer(self) -> tuple[int, bytes, bytes]:
-        """Wait for it. `failure` if it takes too long."""
+    def answer(self, signals: Signals) -> tuple[int, bytes, bytes]:
+        """Wait for it. `failure` if it takes too long; a signal to us ends the wait."""
         while (code := self._child.poll()) is None:
-            if time.monotonic() >= self._until:
+            left = self._until - time.monotonic()
+            if left <= 0:
                 raise self._failure(f"git {self._verb} took too long")
-            self._pause()
+            self._pause(signals, min(TICK, left))
         return code, _content(self._files[1]), _content(self._files[2])
 
     def end(self) -> None:
@@ -102,18 +104,18 @@ class GitCall:
         if self._child.poll() is None:
             os.killpg(self._child.pid, signal.SIGKILL)  # it is not reaped, so the number is its own
             while self._child.poll() is None:
-                self._pause()
+                time.sleep(0.002)
         self._close()
 
-    def _pause(self) -> None:
+    def _pause(self, signals: Signals, seconds: float) -> None:
         """Until it has ended, or for a moment where the system cannot tell."""
         try:
             watch = os.pidfd_open(self._child.pid)
         except (AttributeError, OSError):
-            time.sleep(0.002)
+            signals.wait([], 0.002)
             return
         try:
-            select.select([watch], [], [], max(0.0, self._until - time.monotonic()))
+            signals.wait([watch], seconds)
         finally:
             os.close(watch)
 
@@ -127,10 +129,11 @@ class GitCalls(list[GitCall]):
     """What git was asked at the same time. None of them is left running."""
 
     def answers(self) -> list[tuple[int, bytes, bytes]]:
-        try:
-            return [call.answer() for call in self]
-        finally:
-            self.end()
+        with Signals() as signals:
+            try:
+                return [call.answer(signals) for call in self]
+            finally:
+                self.end()
 
     def end(self) -> None:
         while self:

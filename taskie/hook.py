@@ -48,11 +48,14 @@ def main(argv: Sequence[str] = (), only: str | None = None) -> int:
 
     name = "Stop" if set(argv) <= {"--fail-open"} else engines.event(argv)
     deadline = time.monotonic() + (BUDGET if name == "Stop" else AT_ONCE)
+    caller = os.getppid()
     client = "--fail-open" in argv
     strict = name == "Stop" and not only and not client
-    return answer(
-        lambda event, env: decide(event, env, deadline, only, client), name, only=only, strict=strict, client=client
-    )
+
+    def deciding(event: Event, env: Mapping[str, str]) -> Decision:
+        return decide(event, env, deadline, only, client, caller)
+
+    return answer(deciding, name, only=only, strict=strict, client=client)
 
 
 def answer(
@@ -131,19 +134,30 @@ def process_start() -> int:
 
 
 def decide(
-    event: Event, env: Mapping[str, str], deadline: float, only: str | None = None, client: bool = False
+    event: Event,
+    env: Mapping[str, str],
+    deadline: float,
+    only: str | None = None,
+    client: bool = False,
+    caller: int | None = None,
 ) -> Decision:
     """Ask each engine, or one alone, that takes the event and applies here; the first block is the decision."""
     begun: list[Begun] = []
     try:
-        return _decide(event, env, deadline, only, client, begun)
+        return _decide(event, env, deadline, only, client, caller, begun)
     finally:
         for each in begun:
             each.end()
 
 
 def _decide(
-    event: Event, env: Mapping[str, str], deadline: float, only: str | None, client: bool, begun: list[Begun]
+    event: Event,
+    env: Mapping[str, str],
+    deadline: float,
+    only: str | None,
+    client: bool,
+    caller: int | None,
+    begun: list[Begun],
 ) -> Decision:
     import taskie.config as config
     import taskie.engines as engines
@@ -184,7 +198,9 @@ def _decide(
         try:
             settings = config.load(root, env)
             turn = Turn(event.stop_hook_active, settings.loop_guard == "strict", decision.progress, at > 0)
-            context = project.Context(root, cwd, settings, env, deadline, client, len(applying) == 1, asks, begun)
+            context = project.Context(
+                root, cwd, settings, env, deadline, client, len(applying) == 1, asks, begun, caller
+            )
             if settings.warnings:  # at once, so that they are not lost with an engine that fails
                 decision = merge(decision, Decision(warnings=settings.warnings))
             own = engine.on_event(event.replace(cwd=cwd), turn, context)

@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import time
 
+from taskie import keeper
 from taskie.errors import Interrupted
-from taskie.spawning import start
+from taskie.signals import Signals
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import FrameType
-    from typing import Any, Literal
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Literal
 
-    from taskie.spawning import Started
+    from taskie.keeper import Kept
 
 MAX_OUTPUT = 64 * 1024 * 1024
 GRACE = 2.0  # seconds between SIGTERM and SIGKILL
+HURRY = 0.7  # the same once a signal has come to us: a client sends SIGKILL 1.45 s after it
 TICK = 0.1  # seconds: often enough to see a flood in time
 SKIP = "TASKIE_HOOK_SKIP"  # an agent's own stops are not ours to judge
-MARK = "TASKIE_AGENT_RUN"
+MARK = "TASKIE_AGENT_RUN"  # in the environment of each program, with a value of its own
 
 
 class Command(Value):
@@ -68,41 +68,39 @@ class StartedProgram:
         self.command = command
         self.began = time.monotonic()
         self.until = deadline if command.seconds is None else min(deadline, self.began + command.seconds)
-        self.watch = -1  # a descriptor that becomes readable when it ends, where the platform has one
         self._deadline = deadline
-        self._mark = os.urandom(8).hex()
-        self._child: Started | None = None
+        mark = os.urandom(8).hex()
+        self._mark = f"{MARK}={mark}"
+        self._kept: Kept | None = None
         self._unstarted = Outcome(None, "was not started, for lack of time", "deadline")
         if self.until <= self.began:
             return
         env = {name: value for name, value in command.env.items() if name != SKIP}
         if command.whose == "agent":
             env[SKIP] = "1"
+        streams = (command.stdin, command.stdout, command.stderr)
         try:
-            env = {**env, MARK: self._mark}
-            self._child = start(command.argv, command.cwd, env, command.stdin, command.stdout, command.stderr)
-        except (OSError, ValueError) as error:
+            self._kept = keeper.run(command.argv, command.cwd, {**env, MARK: mark}, streams, self._mark)
+        except OSError as error:
             self._unstarted = Outcome(None, f"could not be started ({error})", "start")
-            return
-        try:
-            self.watch = os.pidfd_open(self._child.pid)
-        except (AttributeError, OSError):
-            pass
+
+    @property
+    def watch(self) -> int | None:
+        """A descriptor that becomes readable when there is something new; None if there cannot be."""
+        return self._kept.watch if self._kept else None
 
     def outcome(self) -> Outcome | None:
         """How it has ended, or why it must be ended now; None while it may run on."""
-        if self._child is None:
+        if self._kept is None:
             return self._unstarted
+        self._kept.look()
         now = time.monotonic()
-        # Without reaping it where possible: its number must stay its own while its group is signalled.
-        if not hasattr(os, "waitid"):
-            code = self._child.poll()
-        elif ended := os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-        else:
-            code = None
-        if code is not None:
-            return Outcome(code, seconds=now - self.began)
+        if self._kept.problem is not None:
+            return Outcome(None, f"could not be started ({self._kept.problem})", "start")
+        if self._kept.code is not None:
+            return Outcome(self._kept.code, seconds=now - self.began)
+        if self._kept.lost:  # nobody could say any more how it ends
+            return Outcome(-9, seconds=now - self.began)
         if now >= self.until:
             cause: Literal["time", "deadline"] = "deadline" if self.until >= self._deadline else "time"
             return Outcome(None, f"took longer than {self.until - self.began:.3g} s", cause, now - self.began)
@@ -114,81 +112,43 @@ class StartedProgram:
         too_large = any(os.fstat(fd).st_size > MAX_OUTPUT for fd in (self.command.stdout, self.command.stderr))
         return f"wrote more than {MAX_OUTPUT >> 20} MB" if too_large else None
 
-    def end(self) -> None:
-        """SIGTERM to all that it has started; SIGKILL to what is left after the grace."""
-        if self._child is None:
-            return
-        number, until = signal.SIGTERM, float("inf")
-        signalled: set[int] = set()
-        while alive := set(self._alive(self._child.pid)):
-            if time.monotonic() >= until:
-                if number is signal.SIGKILL:
-                    break  # the kernel itself cannot end it now
-                number, until = signal.SIGKILL, float("inf")
-                signalled.clear()
-            for process in alive - signalled:
-                try:
-                    os.kill(process, number)
-                except OSError:
-                    pass  # gone meanwhile
-            signalled |= alive
-            until = min(until, time.monotonic() + GRACE)  # from the first signal on, however slow the look around was
-            time.sleep(0.01)
-        until = time.monotonic() + GRACE
-        while self._child.poll() is None and time.monotonic() < until:
-            time.sleep(0.005)  # in the end it is stuck in the kernel, and holds nothing of ours
-        if self.watch >= 0:
-            os.close(self.watch)
-            self.watch = -1
+    def end(self, grace: float) -> None:
+        """SIGTERM to all that it has started; SIGKILL to what is left after the grace. Waits for nothing."""
+        if self._kept is not None:
+            self._kept.end(grace)
 
-    def _alive(self, leader: int) -> Iterator[int]:
-        """In the leader's group, below it by parent links, or carrying the mark.
+    def is_gone(self) -> bool:
+        """Whether nothing is left to wait for."""
+        if self._kept is not None:
+            self._kept.look()
+        return self._kept is None or self._kept.gone or self._kept.lost
 
-        The mark finds what has left the group and lost its parent; the links what has cleared its environment.
-        """
-        found = {process.number: process for process in _processes(leader)}
-        for process in found.values():
-            if process.ended:
-                continue
-            kin = process.group == leader or leader in _ancestry(process.number, found)
-            if kin or self._marked(process.number):
-                yield process.number
+    def close(self, grace: float) -> None:
+        """The last that is done about it. Without a keeper we end ourselves what can be found."""
+        if self._kept is not None:
+            kept, self._kept = self._kept, None
+            kept.close()
+            if kept.lost:
+                from taskie import family
 
-    def _marked(self, number: int) -> bool:
-        try:
-            with open(f"/proc/{number}/environ", "rb") as file:
-                return f"{MARK}={self._mark}".encode() in file.read()
-        except OSError:
-            return False
+                family.end(kept.pid or -1, self._mark, grace)
 
 
 class Programs:
     """Programs that run side by side. At the end of the context they have ended, with everything that they started.
 
     While it lasts, SIGTERM, SIGINT and SIGHUP wait: they raise `Interrupted` during the wait for a program, or at the
-    end. So whatever else must not be left half done belongs into the context, too.
+    end. So whatever else must not be left half done belongs into the context, too. For `caller` see `Signals`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, caller: int | None = None) -> None:
         self.running: list[StartedProgram] = []
         self.left: list[StartedProgram] = []
-        self._signal: int | None = None
-        self._waits = False
-        self._handlers: dict[int, Any] = {}
+        self._signals = Signals(caller)
 
     def __enter__(self) -> Programs:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            try:
-                self._handlers[number] = signal.signal(number, self._arrived)
-            except ValueError:
-                break  # not the main thread: the signals are not ours
+        self._signals.__enter__()
         return self
-
-    def _arrived(self, number: int, frame: FrameType | None) -> None:
-        self._signal = number
-        if self._waits:
-            self._waits = False
-            raise Interrupted(number)
 
     def start(self, command: Command, deadline: float = float("inf")) -> StartedProgram:
         self.running.append(StartedProgram(command, deadline))
@@ -198,19 +158,16 @@ class Programs:
         """Until one of them ends, or it is time to look at them again. This is where a signal interrupts us."""
         left = max(0.0, min(TICK, *(each.until - time.monotonic() for each in self.running)))
         watches = [each.watch for each in self.running]
-        self._waits = True
-        if self._signal is not None:
-            self._arrived(self._signal, None)
-        if -1 in watches:
-            time.sleep(min(left, 0.02))
-        else:
-            select.select(watches, [], [], left)
-        self._waits = False
+        try:
+            self._signals.wait([fd for fd in watches if fd is not None], 0.0 if None in watches else left)
+        except Interrupted:
+            self._end_all()  # before anybody cleans up after them, or lets others begin
+            raise
 
     def finish(self, program: StartedProgram) -> None:
         """End what it has left running, too."""
         self.running.remove(program)
-        program.end()
+        self._end([program])
 
     def leave(self, program: StartedProgram) -> None:
         """It has ended; what it has left running stays until the end of the context."""
@@ -232,14 +189,28 @@ class Programs:
         self.finish(program)
         return outcome
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._waits = False
-        for program in (*self.running, *self.left):
-            program.end()
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        if kind is None and self._signal is not None:
-            raise Interrupted(self._signal)
+    def _end(self, programs: Sequence[StartedProgram]) -> None:
+        """All of them at once: one after another they would take the time of each."""
+        grace, until = float("inf"), float("inf")
+        while True:
+            allowed = GRACE if self._signals.number is None else min(GRACE, HURRY)
+            if allowed < grace:
+                grace, until = allowed, time.monotonic() + allowed + HURRY / 2
+                for program in programs:
+                    program.end(grace)
+            watches = [program.watch for program in programs if program.watch is not None and not program.is_gone()]
+            if not watches or time.monotonic() >= until:  # those that are late are ended without us
+                break
+            select.select(watches, [], [], min(TICK, max(0.0, until - time.monotonic())))
+        for program in programs:
+            program.close(grace)
+
+    def _end_all(self) -> None:
+        self._end([*self.running, *self.left])
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        self._end_all()
+        self._signals.__exit__(kind, *error)
 
 
 def run(command: Command, *, tick: Callable[[float], None] | None = None) -> Outcome:
@@ -255,63 +226,3 @@ def find_program(command: str, path: str) -> str | None:
     else:
         candidates = [os.path.join(d, command) for d in path.split(os.pathsep) if os.path.isabs(d)]
     return next((c for c in candidates if os.path.isfile(c) and os.access(c, os.X_OK)), None)
-
-
-class Process(Value):
-    """One line of the process table."""
-
-    number: int
-    parent: int
-    group: int
-    ended: bool
-
-
-def _ancestry(number: int, found: Mapping[int, Process]) -> set[int]:
-    """A process and its ancestors."""
-    line: set[int] = set()
-    while number in found and number not in line:
-        line.add(number)
-        number = found[number].parent
-    return line
-
-
-def _processes(leader: int) -> Iterator[Process]:
-    """Those that are not older than the leader, since they alone can be its descendants; all where ages are unknown."""
-    try:
-        numbers = [name for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        numbers = []
-    first = _stat(str(leader))
-    since = int(first[19]) if first else 0
-    for number in numbers:
-        fields = _stat(number)
-        if fields and int(fields[19]) >= since:
-            yield Process(int(number), int(fields[1]), int(fields[2]), fields[0] in (b"Z", b"X"))
-    if not numbers:
-        yield from _processes_by_ps()
-
-
-def _stat(number: str) -> list[bytes]:
-    """The fields after the name; none if it is gone."""
-    try:
-        fd = os.open(f"/proc/{number}/stat", os.O_RDONLY | os.O_CLOEXEC)  # a stream takes three times as long
-        try:
-            return os.read(fd, 4096).rpartition(b")")[2].split()
-        finally:
-            os.close(fd)
-    except OSError:
-        return []
-
-
-def _processes_by_ps() -> Iterator[Process]:
-    import subprocess
-
-    try:
-        listing = subprocess.run(
-            ["/bin/ps", "-axo", "pid=,ppid=,pgid=,stat="], capture_output=True, timeout=GRACE, check=True
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return
-    for line in listing.splitlines():
-        number, parent, group, status = line.split()[:4]
-        yield Process(int(number), int(parent), int(group), status.startswith(b"Z"))

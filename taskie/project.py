@@ -24,6 +24,7 @@ class Context(Value):
     `client`: it is called as in `hooks.json`. A script gets the words that the design fixes, a person in a client what
     helps there. `alone`: no other engine has something to do here, so all of the time is this one's.
     `asks`: only what the user has trusted may be run; whoever names an engine has said so by that. `begun`: see there.
+    `caller`: the process that waits for the answer; programs do not outlive it.
     """
 
     root: str
@@ -35,6 +36,7 @@ class Context(Value):
     alone: bool = False
     asks: bool = False
     begun: Sequence[Begun] = ()
+    caller: int | None = None
 
 
 def here() -> str:

@@ -74,15 +74,23 @@ def start(
     return Spawned(pid)
 
 
+def descriptors() -> list[int]:
+    """What is open here, and that of the listing; without a listing every number that may be."""
+    try:
+        return [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:
+        return list(range(min(os.sysconf("SC_OPEN_MAX"), 4096)))
+
+
 def _inheritable() -> list[int]:
     """What whoever started us has left open; ours is never inherited."""
     found = []
-    for name in os.listdir("/dev/fd"):
+    for fd in descriptors():
         try:
-            if int(name) > 2 and os.get_inheritable(int(name)):
-                found.append(int(name))
+            if fd > 2 and os.get_inheritable(fd):
+                found.append(fd)
         except OSError:
-            pass  # that of the listing itself
+            pass  # it is not open: that of the listing itself
     return found
 
 

@@ -218,7 +218,7 @@ def _under(
 
             request = RunRequest(
                 root, env, until, reuse=True, active=turn.active, by_hand=False, seen=look.seen, book=book,
-                switches=switches,
+                switches=switches, caller=context.caller,
             )  # fmt: skip
             answer = execute_run(request, None if known else gates)
         elif answer.status in BLOCKING:

@@ -61,6 +61,7 @@ class RunRequest(Value):
     book: Rulebook | None = None
     switches: Mapping[str, str] = {}
     seen: Snapshot | None = None
+    caller: int | None = None
     echo: Callable[[str], None] | None = None
     tick: Callable[[Sequence[str]], None] | None = None
 
@@ -71,7 +72,7 @@ def execute_run(request: RunRequest, settings: Gates | None = None) -> RunResult
         book = request.book or Rulebook(request.root)
         config = load(book.root, settings).checked()
         log_dir = os.path.join(request.root, config.log_dir)
-        with Programs() as programs:  # a signal must not leave the lock behind
+        with Programs(request.caller) as programs:  # a signal must not leave the lock behind
             held = lock.take(log_dir)
             if held is None:
                 return RunResult("lock_exists", f"{lock.LOCKED} ({os.path.join(log_dir, record.LOCK)})")

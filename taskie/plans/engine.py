@@ -145,7 +145,7 @@ def _review(event: Event, context: Context, seen: Seen, due: Due) -> Decision:
     from taskie.programs import Programs  # which a stop without a review does not need
 
     plan, number = seen.plan, loop.iteration(due.state)
-    with Programs() as programs, Lock(plan.path) as lease:
+    with Programs(context.caller) as programs, Lock(plan.path) as lease:
         busy = None
         try:
             if not lease.take():

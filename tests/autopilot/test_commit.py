@@ -288,7 +288,7 @@ def test_a_repository_that_is_broken(ready: Autopilot) -> None:
 def test_a_commit_that_nobody_lived_to_record(ready: Autopilot) -> None:
     """The process ends after git's commit and before the state's write: the next one finds it."""
     hook(ready, "commit-msg", 'echo "Signed-off-by: x" >> "$1"')
-    hook(ready, "post-commit", "kill -9 $(ps -o ppid= -p $PPID)")
+    hook(ready, "post-commit", "kill -9 $(ps -o ppid= -p $(ps -o ppid= -p $PPID))")
     process = subprocess.run([*TASKIE, "commit", "-m", MESSAGE], cwd=ready.root, env=ready.project.env, check=False)
     assert process.returncode == -signal.SIGKILL
     made = head(ready)

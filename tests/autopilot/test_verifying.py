@@ -318,10 +318,11 @@ def test_a_signal_to_us_ends_everything(run: Runs, notes: Path, tmp_path: Path, 
 
 
 def _searches(parent: int) -> list[int]:
-    """The processes below this one that look for a pattern."""
+    """The processes below this one, and the one that keeps them, that look for a pattern."""
     listing = subprocess.run(["ps", "-A", "-ww", "-o", "ppid=,pid=,args="], capture_output=True, text=True, check=True)
-    rows = [line.split(None, 2) for line in listing.stdout.splitlines() if "re.search" in line]
-    return [int(row[1]) for row in rows if row[0] == str(parent)]
+    rows = [line.split(None, 2) for line in listing.stdout.splitlines()]
+    keepers = [row[1] for row in rows if row[0] == str(parent)]
+    return [int(row[1]) for row in rows if row[0] in keepers and "re.search" in row[2]]
 
 
 def test_a_signal_ends_a_search(run: Runs, notes: Path) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from core.living import descriptors
 from taskie import programs
 from taskie.programs import Command, Outcome
 
@@ -139,21 +140,24 @@ def test_deadline_that_is_over(run: Runs, seconds: float) -> None:
 
 
 def test_no_time_is_lost_when_it_ends(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the platform can tell when a process ends, nobody sleeps."""
-    if not hasattr(os, "pidfd_open"):
-        pytest.skip("this platform has no pidfd")
+    """Whoever waits is told, and never looks again later."""
 
     def sleep(_: float) -> None:
         raise AssertionError("slept")
 
     monkeypatch.setattr("time.sleep", sleep)
+    monkeypatch.setattr(programs, "TICK", 1000.0)
     assert run(["/bin/sh", "-c", "exit 3"]) == Outcome(3)
 
 
-@pytest.mark.parametrize("missing", ["pidfd_open", "waitid"])
+@pytest.mark.parametrize("missing", ["waitid", "_ctypes", "both"])
 def test_platform_without(run: Runs, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
-    monkeypatch.delattr(os, missing, raising=False)
+    if missing != "waitid":
+        monkeypatch.setitem(sys.modules, "_ctypes", None)
+    if missing != "_ctypes":
+        monkeypatch.delattr(os, "waitid", raising=False)
     assert run(["/bin/sh", "-c", "exit 3"]) == Outcome(3)
+    assert run(["/bin/sh", "-c", "kill -KILL $$"]) == Outcome(-9)
     assert run(["/bin/sleep", "60"], seconds=0.05) == LATE
 
 
@@ -236,17 +240,52 @@ def test_program_by_its_path(tmp_path: Path) -> None:
     assert programs.find_program(str(tmp_path / "none"), str(tmp_path / "a")) is None
 
 
-def test_asking_comes_before_killing_however_slow_the_look_around_is(
-    run: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent: list[int] = []
-    kill = os.kill
+DEAF = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: open(sys.argv[1], "w").close())
+while True:
+    time.sleep(60)
+"""
 
-    def noted(number: int, signal_: int) -> None:
-        sent.append(signal_)
-        kill(number, signal_)
 
-    monkeypatch.setattr(programs, "GRACE", 0.0)
-    monkeypatch.setattr(os, "kill", noted)
+@pytest.mark.parametrize("grace", [0.0, 0.3])
+def test_asking_comes_before_killing(run: Runs, monkeypatch: pytest.MonkeyPatch, grace: float) -> None:
+    monkeypatch.setattr(programs, "GRACE", grace)
+    begun = time.monotonic()
+    outcome = run.python(f"import sys; print(flush=True)\n{DEAF}", str(run.directory / "asked"), seconds=1.0)
+    assert outcome.cause == "time"
+    assert run.stdout.read_text() == "\n", "it had begun to listen"
+    assert time.monotonic() - begun >= 1.0 + grace
+    if grace:
+        assert (run.directory / "asked").exists()
+
+
+@pytest.mark.parametrize("call", ["fork", "pipe"])
+def test_no_room_for_another_process(run: Runs, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    def full() -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    before = descriptors()
+    monkeypatch.setattr(os, call, full)
+    why = "could not be started ([Errno 11] Resource temporarily unavailable)"
+    assert run(["/bin/true"]) == Outcome(None, why, "start")
+    assert descriptors() == before
+
+
+def test_no_room_for_the_program_itself(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "posix_spawn", full)
+    assert "temporarily unavailable" in (run(["/bin/true"]).problem or "")
+
+
+def test_nothing_stays_open_and_nobody_stays_a_zombie(run: Runs) -> None:
+    run(["/bin/true"])
+    before = descriptors()
+    run(["/bin/true"])
+    run(["/nonexistent/program"])
     run(["/bin/sleep", "60"], seconds=0.05)
-    assert sent[0] == signal.SIGTERM
+    assert descriptors() == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
