@@ -37,6 +37,10 @@ class StoreError(CommandError):
     """A file cannot be used; the message is a sentence about it."""
 
 
+class Unreadable(StoreError):
+    """A file that is there, and that the disk does not give: nobody knows what stands in it."""
+
+
 def read_regular(path: str, limit: int = MAX_STATE) -> bytes | None:
     """The content of a regular file, None if there is none. A FIFO must not hang us, a link not lead us out."""
     found = read_beginning(path, limit)
@@ -55,8 +59,9 @@ def read_beginning(path: str, limit: int) -> tuple[bytes, bool] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        reason = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read ({error.strerror})"
-        raise StoreError(f"{os.path.basename(path)} {reason}") from None
+        if error.errno == errno.ELOOP:
+            raise StoreError(f"{os.path.basename(path)} is a symbolic link") from None
+        raise Unreadable(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise StoreError(f"{os.path.basename(path)} is not a regular file")
@@ -65,7 +70,7 @@ def read_beginning(path: str, limit: int) -> tuple[bytes, bool] | None:
             data += chunk  # to the end, not to its size of a moment ago: it may grow while we read
         return bytes(data[:limit]), len(data) > limit
     except OSError as error:
-        raise StoreError(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
+        raise Unreadable(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
     finally:
         close(fd)
 

@@ -198,7 +198,8 @@ def _bring_up_to_date(git: Git, made: str, files: list[str], warn: Callable[[str
             changed = [path for path in changed if path not in split_paths(staged)]
     until = time.monotonic() + PATIENCE
     for chunk in in_chunks(changed):
-        while (done := git.attempt(["reset", "--quiet", "--", *chunk], literal=True))[0]:
+        # Named, since git takes a HEAD that it cannot read for one without a commit, and would stage a deletion.
+        while (done := git.attempt(["reset", "--quiet", made, "--", *chunk], literal=True))[0]:
             if time.monotonic() > until:
                 why = shown(done[2].decode("utf-8", "replace").strip(), 300)
                 paths = " ".join(map(quoted, map(shown, chunk[:_SHOWN])))

@@ -188,7 +188,7 @@ def _check_loop(state: State, raw: State) -> None:
     for name in ("regression", "attempt", "dirty", *SHAPES):
         _must(loop[name] is None or isinstance(loop[name], dict), f"loop.{name} must be null or an object")
     for name, fields in SHAPES.items():
-        made = loop[name] is None or all(isinstance(loop[name].get(field), kind) for field, kind in fields.items())
+        made = loop[name] is None or all(isinstance(loop[name].get(field, ...), kind) for field, kind in fields.items())
         _must(made, f"loop.{name} is incomplete")
     test = loop["regression"] or {"test_file": "a", "test_code": ""}
     _must(is_path(test.get("test_file")) and isinstance(test.get("test_code"), str), "loop.regression is incomplete")

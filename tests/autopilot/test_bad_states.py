@@ -45,6 +45,7 @@ MALFORMED = {
     "commits": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"commits": 1}}',
     "warnings": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"warnings": 1}}',
     "tested": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"tested": 1}}',
+    "blocked": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"blocked": {}}}',
     "base": '{"plan_exists": true, "tasks": [{"id": 1}], "loop": {"base": "--all"}}',
     "spec_id": '{"plan_exists": true, "tasks": [{"id": 1}], "spec_id": 1}',
     "spec_path": '{"plan_exists": true, "tasks": [{"id": 1}], "spec_path": 1}',

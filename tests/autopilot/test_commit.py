@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import time
@@ -34,6 +35,23 @@ def test_the_users_index_survives(ready: Autopilot) -> None:
     assert ready.project.git("diff", "--cached", "mine.txt") == staged
     assert (ready.root / "mine.txt").read_text() == "changed again\n"
     assert "?? untracked.txt" in ready.project.git("status", "--porcelain")
+
+
+def test_a_head_that_git_cannot_read_after_the_commit(
+    ready: Autopilot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """git then goes by an empty tree, so that everything would be staged as deleted."""
+    real, unborn = shutil.which("git"), "refs/heads/none"
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\n[ "$1" = reset ] || exec {real} "$@"\nwas=$({real} symbolic-ref HEAD)\n'
+        f'{real} symbolic-ref HEAD {unborn}\n{real} "$@"\ncode=$?\n{real} symbolic-ref HEAD "$was"\nexit $code\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setitem(ready.project.env, "PATH", f"{program.parent}:{ready.project.env['PATH']}")
+    commit(ready)
+    assert ready.project.git("diff", "--cached", "--name-only").split() == ["mine.txt"]
 
 
 @pytest.mark.parametrize(

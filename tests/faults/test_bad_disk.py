@@ -49,6 +49,23 @@ def test_a_draft_that_cannot_be_read_is_not_asked_for(
     assert_blocked(checked_hook(process=True))
 
 
+@pytest.mark.parametrize("call", ["open", "read"])
+def test_a_state_that_cannot_be_read_now_is_not_taken_for_a_spoiled_one(
+    project: Project, plan: Plan, faulty: Faulty, call: str
+) -> None:
+    plan.state.write(max_reviews=5)
+    before = (plan.path / "state.json").read_bytes()
+    done = run_process(
+        ["state", "begin", "new-plan"],
+        cwd=project.path,
+        env={**project.env, **faulty(f"{call}={EIO}@{HERE}/state.json")},
+    )
+    assert done.code == 1, done
+    assert "state.json cannot be read (Input/output error)" in done.err
+    assert [path.name for path in plan.path.glob("state.json*")] == ["state.json"]
+    assert (plan.path / "state.json").read_bytes() == before
+
+
 CLOSED = {
     "state set": ("state", "set", "max_reviews=3"),
     "state get": ("state", "get"),
