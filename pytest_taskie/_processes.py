@@ -22,6 +22,7 @@ from typing import IO, ClassVar, Union
 Input = Union[bytes, IO[bytes], IO[str]]
 
 PROC = Path("/proc")
+MARK = "PYTEST_TASKIE_RUN"
 # What fits into every pipe at once, so that it can be written before anybody reads.
 PIPE_HOLDS = 4096
 
@@ -52,14 +53,14 @@ def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd
     # A thread with a clock, and a plain wait: Popen.wait(timeout) looks only every 50 ms.
     clock = threading.Timer(timeout, end)
     clock.daemon = True
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, _Warden.watching(out) as warden:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, _Warden.watching() as (warden, mark):
         start = time.monotonic()
         process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin,
             stdout=out,
             stderr=err,
-            env=dict(env),
+            env={**env, MARK: mark},
             cwd=cwd,
             start_new_session=True,
         )
@@ -111,19 +112,21 @@ class _Warden:
 
     @classmethod
     @contextlib.contextmanager
-    def watching(cls, output: IO[bytes]) -> Iterator[_Warden]:
-        """While it lasts, whoever writes to this file is to be ended with us."""
-        warden = cls.at_work()
-        file = os.fstat(output.fileno())
-        warden.note(f"+{file.st_dev}:{file.st_ino}")
+    def watching(cls) -> Iterator[tuple[_Warden, str]]:
+        """While it lasts, and after an interruption, which may come at any moment, whoever has this mark in its
+        environment is to be ended with us."""
+        warden, mark = cls.at_work(), f"m{os.urandom(8).hex()}"
+        warden.note(f"+{mark}")
         try:
-            yield warden
-        finally:
-            warden.note(f"-{file.st_dev}:{file.st_ino}")
+            yield warden, mark
+        except Exception:
+            warden.note(f"-{mark}")  # it could not be started
+            raise
+        warden.note(f"-{mark}")
 
     def note(self, line: str) -> None:
-        """`+` before what is running now, `-` before what has ended: a process by its number, or by the file that its
-        output goes to, which is known before the process is."""
+        """`+` before what is running now, `-` before what has ended: a process by its number, or by its mark, which is
+        known before the process is there."""
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):  # somebody has ended it
                 os.write(self._process.stdin.fileno(), f"{line}\n".encode())
@@ -142,21 +145,20 @@ def keep_watch(stream: IO[str]) -> None:
         what = line[1:].strip()
         running = running | {what} if line[0] == "+" else running - {what}
     numbers = {int(what) for what in running if what.isdigit()}
-    files = {what for what in running if ":" in what}
-    # One that is being started at this moment does not hold its file yet.
-    for _ in range(20 if files else 1):
-        for number in numbers | set(_writers(files)):
+    marks = [f"{MARK}={what}".encode() for what in running if not what.isdigit()]
+    # One that is being started at this moment does not have its mark yet.
+    for _ in range(20 if marks else 1):
+        for number in numbers | set(_marked(marks)):
             end_tree(number)
         numbers = set()
         time.sleep(0.02)
 
 
-def _writers(files: set[str]) -> Iterator[int]:
-    """Whose output goes to one of these files, where the system can tell."""
+def _marked(marks: Sequence[bytes]) -> Iterator[int]:
+    """Whoever has one of these in its environment, where the system can tell."""
     for number, _, _ in living():
         with contextlib.suppress(OSError):
-            file = (PROC / str(number) / "fd" / "1").stat()
-            if f"{file.st_dev}:{file.st_ino}" in files:
+            if not set((PROC / str(number) / "environ").read_bytes().split(b"\0")).isdisjoint(marks):
                 yield number
 
 

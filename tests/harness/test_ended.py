@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -44,7 +45,11 @@ class Pytest:
                 stderr=output,
                 start_new_session=True,
             )
-        ready.read_bytes()
+        reader = os.open(ready, os.O_RDONLY | os.O_NONBLOCK)  # which does not wait for one that never writes
+        while not select.select([reader], [], [], 0.1)[0] or not os.read(reader, 1):
+            assert self.process.poll() is None, (folder / "output").read_text()
+            time.sleep(0.01)
+        os.close(reader)
         assert len(survivors(self.notes)) == 2, noted(self.notes)
 
     def worker(self) -> int:
