@@ -93,7 +93,7 @@ def _flush() -> None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):
-            raise _refused(error) from None
+            raise
         raise _unwritable(error) from None
 
 
