@@ -39,6 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from taskie import statusline  # at once too: the client asks for it again and again
 
         return statusline.main()
+    from taskie.terminal import say  # now: with no descriptors left nothing can be imported that would say so
+
     if sys.stdout is None:  # closed
         import io
 
@@ -57,8 +59,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             _flush()  # here, where it can still be answered
     except CommandError as error:
-        from taskie.terminal import say
-
         say(f"taskie: {project.typeable(str(error))}", file=sys.stderr)
         return error.code
     except BrokenPipeError:
@@ -93,7 +93,7 @@ def _flush() -> None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):
-            raise _refused(error) from None
+            raise
         raise _unwritable(error) from None
 
 
