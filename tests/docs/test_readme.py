@@ -145,6 +145,8 @@ def test_a_plan_by_hand(project: Project, run_hook: RunHook, fake_claude: FakeCl
     client = [str(support.HOOK), "--fail-open"]
     assert_approved(run_hook(command=client), "A plan review is due")
     project.calls("Read", file_path=".taskie/plans/my-plan/plan.md")
+    assert_approved(run_hook(command=client), "A plan review is due")
+    project.calls("Edit", file_path=".taskie/plans/my-plan/plan.md", old_string="My", new_string="Our")
     assert_blocked(run_hook(command=client), "plan-review-1.md")
     assert len(fake_claude.calls) == 1
 
