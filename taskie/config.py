@@ -106,7 +106,7 @@ def _never(yours: Any, theirs: Any) -> bool:
 
 
 def _lower(yours: Any, theirs: Any) -> bool:
-    """None is no bound at all."""
+    """None means that there is no bound."""
     return theirs is not None and (yours is None or theirs <= yours)
 
 

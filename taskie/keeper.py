@@ -25,7 +25,7 @@ ROUND = 0.02  # seconds between two looks at who is left
 STUCK = 10.0  # seconds after SIGKILL: the kernel itself cannot end it, or it is not ours to end
 
 
-class Kept:
+class KeptProgram:
     """A program in the hands of its keeper. `watch` becomes readable when there is news of it."""
 
     def __init__(self, keeper: int, orders: int, watch: int) -> None:
@@ -83,7 +83,7 @@ def run(
     env: Mapping[str, str],
     streams: tuple[int | None, int, int],
     mark: str,
-) -> Kept:
+) -> KeptProgram:
     """Have a keeper start it. OSError: there is no keeper. Whether the program could be started, it says later."""
     pipes: list[int] = []
     try:
@@ -98,7 +98,7 @@ def run(
     if number:
         os.close(heard)
         os.close(reports)
-        return Kept(number, orders, watch)
+        return KeptProgram(number, orders, watch)
     try:
         _Keeper(heard, reports, mark).keep(argv, cwd, env, streams)
     finally:

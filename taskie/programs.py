@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
-    from taskie.keeper import Kept
+    from taskie.keeper import KeptProgram
 
 MAX_OUTPUT = 64 * 1024 * 1024
 GRACE = 2.0  # seconds between SIGTERM and SIGKILL
@@ -71,7 +71,7 @@ class StartedProgram:
         self._deadline = deadline
         mark = os.urandom(8).hex()
         self._mark = f"{MARK}={mark}"
-        self._kept: Kept | None = None
+        self._kept: KeptProgram | None = None
         self._unstarted = Outcome(None, "was not started, for lack of time", "deadline")
         if self.until <= self.began:
             return

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
 class Signals:
     """While the context lasts, SIGTERM, SIGINT and SIGHUP wait: `wait` raises `Interrupted`, or else the context's end.
 
@@ -31,7 +34,7 @@ class Signals:
         self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Signals:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in ENDING:
             try:
                 self._handlers[number] = signal.signal(number, self._arrived)
             except ValueError:
@@ -60,3 +63,24 @@ class Signals:
             signal.signal(number, handler)
         if kind is None and self.number is not None:
             raise Interrupted(self.number)
+
+
+class InterruptedAtOnce:
+    """Until `release`, the same signals raise `Interrupted` wherever we are: nothing is half done, but something runs
+    that has to be ended."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[int, Any] = {}
+        for number in ENDING:
+            try:
+                self._handlers[number] = signal.signal(number, _interrupt)
+            except ValueError:
+                break  # not the main thread
+
+    def release(self) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise Interrupted(number)

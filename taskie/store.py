@@ -37,7 +37,7 @@ class StoreError(CommandError):
     """A file cannot be used; the message is a sentence about it."""
 
 
-class Unreadable(StoreError):
+class DiskError(StoreError):
     """A file that is there, and that the disk does not give: nobody knows what stands in it."""
 
 
@@ -61,7 +61,7 @@ def read_beginning(path: str, limit: int) -> tuple[bytes, bool] | None:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise StoreError(f"{os.path.basename(path)} is a symbolic link") from None
-        raise Unreadable(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
+        raise DiskError(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise StoreError(f"{os.path.basename(path)} is not a regular file")
@@ -70,7 +70,7 @@ def read_beginning(path: str, limit: int) -> tuple[bytes, bool] | None:
             data += chunk  # to the end, not to its size of a moment ago: it may grow while we read
         return bytes(data[:limit]), len(data) > limit
     except OSError as error:
-        raise Unreadable(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
+        raise DiskError(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
     finally:
         close(fd)
 

@@ -62,7 +62,7 @@ def why_not(error: OSError) -> str:
 
 
 def close_unix_sockets() -> None:
-    """Where that cannot be done the client runs all the same; the plugin says so once for all tests."""
+    """Where that is impossible the client still runs; the plugin says so once for all tests."""
     # Isolated as this process is, it does not look beside its own file. Last, so that nothing of Python's is hidden.
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - as above
     importlib.import_module("_sockets").close()

@@ -1,8 +1,8 @@
 """What is installed in the working tree and ignored by git, lent by links to a checkout of it. Copies and runs nothing.
 
 `node_modules` becomes a directory of links, one for each package, so that what a tool writes beside them stays there.
-A package that is the repository's own is the checkout's. An environment of Python is one link: nothing of it is made
-anew. `vendor` is not lent: what is in there finds the repository's own files from where it really is.
+A package that is the repository's own is the checkout's. An environment of Python is one link: nothing of it is
+made again. `vendor` is not lent: what is in there finds the repository's own files from where it really is.
 """
 
 from __future__ import annotations

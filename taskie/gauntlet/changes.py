@@ -8,6 +8,7 @@ from taskie import engines, tree
 from taskie.gauntlet import MARKER
 from taskie.gauntlet.verdict import Unable
 from taskie.git import in_chunks, split_paths
+from taskie.signals import InterruptedAtOnce
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -38,6 +39,7 @@ class Looking:
 
     def __init__(self, root: str, env: Mapping[str, str], until: float) -> None:
         self.repository: GatedRepository | None = None
+        self._interrupted = InterruptedAtOnce()
         try:
             self.repository = GatedRepository(root, env, until)
             self.repository.begin_look()
@@ -47,6 +49,7 @@ class Looking:
     def end(self) -> None:
         if self.repository is not None:
             self.repository.end_look()
+        self._interrupted.release()
 
 
 class Base(Value):

@@ -8,7 +8,7 @@ import os
 from taskie.config import LETTERS, is_model
 from taskie.plans.phases import NEW_PLAN, PHASES
 from taskie.protocol import parse_json
-from taskie.store import Lock, StoreError, Unreadable, edit_object, read_regular, replace
+from taskie.store import DiskError, Lock, StoreError, edit_object, read_regular, replace
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -155,7 +155,7 @@ def update(
             data = read_regular(path)
             raw = {} if data is None else parse(data)
         except StoreError as error:
-            if not replaces_spoiled or isinstance(error, Unreadable):  # which may be as good as ever
+            if not replaces_spoiled or isinstance(error, DiskError):  # which may be as good as ever
                 raise
             changes = change({})
             if changes is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from core.living import wait_until_gone
 from faults.snapshot import snapshot
 
 from autopilot.conftest import TASKIE, Autopilot
@@ -195,5 +195,4 @@ def test_a_process_that_ends_in_the_middle(autopilot: Autopilot, number: signal.
     assert autopilot.state["step"] == "regression"
     assert capture(autopilot, "--", "true")["next"] == "pre_check_code"
     assert (autopilot.root / FILE).read_text() == "def test_bug():\n    pass\n"
-    if number == signal.SIGKILL:
-        os.kill(int(started.read_text()), signal.SIGKILL)
+    wait_until_gone(int(started.read_text()))

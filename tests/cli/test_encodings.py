@@ -7,6 +7,8 @@ from support.commands import Taskie
 
 from pytest_taskie import Plan, Project
 
+pytestmark = pytest.mark.state
+
 
 @pytest.mark.parametrize(
     ("encoding", "printed"),

@@ -20,6 +20,14 @@ def is_alive(number: int) -> bool:
     return shown.stdout.strip()[:1] not in ("", "Z", "X")
 
 
+def wait_until_gone(number: int) -> None:
+    """For one that somebody else ends, a little later."""
+    until = time.monotonic() + 30
+    while is_alive(number):
+        assert time.monotonic() < until, f"process {number} is still there"
+        time.sleep(0.005)
+
+
 def noted(notes: Path) -> list[int]:
     """The numbers in a file of `offspring.py`."""
     return [int(line) for line in notes.read_text().split()] if notes.exists() else []

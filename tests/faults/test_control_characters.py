@@ -141,6 +141,7 @@ def plan(world: World) -> None:
     world.write(f"{folder}/tasks.md", f"| Id | Status |\n|--|--|\n| {HOSTILE} | {HOSTILE} |\n")
 
 
+@pytest.mark.state
 def test_plans(world: World) -> None:
     plan(world)
     assert "\\x1b[31m" in clean(world.stop())

@@ -180,6 +180,7 @@ class TestClaudex:
         assert "loop 7 was cut short" in (result.system_message or "")
 
 
+@pytest.mark.state
 def test_of_a_review_that_failed(project: Project, fake_claude: FakeCli, run_hook: RunHook) -> None:
     plan = project.make_plan(state={"phase": "new-plan", "next_phase": "plan-review"})
     said = project.path / "said"

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.state
 
 LINE = json.dumps({"type": "assistant", "message": {"role": "assistant", "content": "Done. " * 1500}}) + "\n"
 LAST = json.dumps({"type": "assistant", "message": {"role": "assistant", "content": "Done."}}) + "\n"
-CALL = {"type": "tool_use", "name": "Read", "input": {"file_path": ".taskie/plans/test-plan/plan.md"}}
+CALL = {"type": "tool_use", "name": "Edit", "input": {"file_path": ".taskie/plans/test-plan/plan.md"}}
 DID = json.dumps({"type": "assistant", "message": {"role": "assistant", "content": [CALL]}}) + "\n"
 SOON = 10.0  # seconds for a whole stop on a machine that is busy; reading may take 2 of them
 

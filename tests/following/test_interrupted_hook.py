@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 import traceback
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from core.living import wait_until_gone
 
 from following.conftest import PLAIN, Life, MakeWorld
 from following.world import Point, World
@@ -25,11 +25,12 @@ Lives = Callable[[str], Life]
 REVIEWS = ("plan-review-1.md", "tasks-review-2.md", "task-3-review-1.md", "task-2-review-2.md", "all-code-review-3.md")
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "subprocess.Popen")
 WRITING = os.O_WRONLY | os.O_RDWR
-# What the reviewer does in the middle of its work.
+# What the reviewer does in the middle of its work. Its own parent is its keeper, whose parent is the hook.
+HOOK = "$(sed 's/.*) . //; s/ .*//' /proc/$PPID/stat)"
 INTERLUDES = {
-    "hook-and-reviewer": "kill -KILL $PPID $$",
-    "hook-alone": "kill -KILL $PPID",  # and the reviewer writes its file, for nobody
-    "with-half-a-review": 'echo "# Half" > "$file"; kill -KILL $PPID $$',
+    "hook-and-reviewer": f"kill -KILL {HOOK} $$",
+    "hook-alone": f"echo $$ > NOTED; kill -KILL {HOOK}; exec sleep 600",  # whoever keeps the reviewer ends it
+    "with-half-a-review": f'echo "# Half" > "$file"; kill -KILL {HOOK} $$',
     "reviewer-alone": "kill -KILL $$",
 }
 
@@ -121,19 +122,13 @@ def test_killed_while_the_reviewer_works(
     name: str, how: str, lives: Lives, make_world: MakeWorld, tmp_path: Path
 ) -> None:
     world = make_world(tmp_path, point_of(lives(PLAIN), name))
-    world.reviewer(INTERLUDES[how])
+    noted = tmp_path / "reviewer"
+    world.reviewer(INTERLUDES[how].replace("NOTED", str(noted)))
     ended = stop_in_child(world)
     assert (ended == signal.SIGKILL) is (how != "reviewer-alone")
     if how == "hook-alone":
-        wait_for(world.agent.path / name)
+        wait_until_gone(int(noted.read_text()))
     world.reviewer()
     again = asked_in_child(world)
     assert again == [name]
     go_on(world, again)
-
-
-def wait_for(path: Path) -> None:
-    until = time.monotonic() + 30
-    while not (path.exists() and path.read_text().endswith("\n")):
-        assert time.monotonic() < until, f"the reviewer has not written {path}"
-        time.sleep(0.005)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from core.living import is_alive
+from core.living import is_alive, wait_until_gone
 
 from pytest_taskie import HookResult, Project, RunHook, assert_approved, assert_blocked
 from taskie import programs
@@ -176,7 +176,7 @@ class TestACheck:
         gauntlet.check("deaf", f"{traps}; while :; do sleep 0.1; done", timeout=60)
         assert_blocked(gauntlet.stop(), "took longer than 60 s")
         assert heard.exists()
-        assert not is_alive(int((tmp_path / "pid").read_text()))
+        wait_until_gone(int((tmp_path / "pid").read_text()))
 
     def test_ended_by_a_signal(self, gauntlet: Gauntlet) -> None:
         gauntlet.check("dies", "kill -KILL $$")

@@ -59,6 +59,7 @@ def test_your_own_interpreter_is_taken(plan: Plan, run_hook: RunHook) -> None:
 
 
 @pytest.mark.parametrize("value", ["./python-evil", "{root}/python-evil", "/proc/self/cwd/python-evil", "python-evil"])
+@pytest.mark.state
 def test_the_reviewer_is_not_one_of_the_clone(
     value: str, evil: Path, plan: Plan, project: Project, run_hook: RunHook, fake_claude: FakeCli
 ) -> None:
@@ -70,6 +71,7 @@ def test_the_reviewer_is_not_one_of_the_clone(
 
 
 @pytest.mark.parametrize("whose", ["clone", "user"])
+@pytest.mark.state
 def test_permissions_are_yours(
     whose: str, plan: Plan, project: Project, run_hook: RunHook, fake_claude: FakeCli
 ) -> None:

@@ -80,6 +80,7 @@ class TestAClone:
         assert "; claudex (" in told
         assert told.count("/taskie:trust ") == 1
 
+    @pytest.mark.state
     def test_a_plan_needs_no_trust(self, project: Project, run_hook: RunHook, events: Events) -> None:
         project.env.pop("TASKIE_TRUST")
         project.make_plan().state.write(phase="complete", next_phase=None)
