@@ -7,6 +7,7 @@ import os
 import re
 import time
 
+from taskie.denials import SOURCES, denied
 from taskie.gauntlet import answers
 from taskie.programs import find_program
 from taskie.project import cache
@@ -26,7 +27,7 @@ _BUSY = re.compile(
     r"\b(?:429|503|529)\b|rate.?limit|usage limit|overloaded|too many requests|quota|temporarily unavailable", re.I
 )
 _UNKNOWN_OPTION = re.compile(r"unknown option '?(--[a-z-]+)")
-_DROPPABLE = ("--settings", "--no-session-persistence", "--json-schema")
+_DROPPABLE = ("--settings", "--no-session-persistence", "--json-schema", SOURCES)
 
 
 class CoolDowns:
@@ -91,7 +92,7 @@ def minutes_of_rest(words: str) -> int:
     return BUSY if _BUSY.search(words) else FAILED
 
 
-def argv_for(who: str, review: ReviewGate, gates: Gates, path: str, leave_out: Sequence[str]) -> list[str]:
+def argv_for(who: str, review: ReviewGate, gates: Gates, path: str, root: str, leave_out: Sequence[str]) -> list[str]:
     """The command line. The presets can read and change nothing, fire no hooks, and leave no session behind."""
     if who in gates.commands:
         return ["/bin/sh", "-c", gates.commands[who]]
@@ -104,9 +105,12 @@ def argv_for(who: str, review: ReviewGate, gates: Gates, path: str, leave_out: S
         ("--permission-mode", "dontAsk"),
         ("--tools", "Read,Grep,Glob"),
         ("--allowedTools", "Read,Grep,Glob"),
+        (SOURCES, "user"),  # or the project's own settings could add servers of tools, and allow them
         ("--settings", '{"disableAllHooks":true}'),
         ("--no-session-persistence",),
     ]
+    if rules := denied(root):
+        options.append(("--disallowedTools", ",".join(rules)))
     chosen = [word for option in options if option[0] not in leave_out for word in option]
     # `--print` comes last: options that take lists swallow what follows them.
     return [program, "--output-format", "json", *model, *chosen, "--print"]

@@ -7,6 +7,7 @@ import os
 import time
 
 from taskie import logs
+from taskie.denials import SOURCES, UNKNOWN
 from taskie.gauntlet import answers, settled
 from taskie.gauntlet.config import unknown_reviewers
 from taskie.gauntlet.record import name_of
@@ -187,7 +188,7 @@ class ReviewRun:
         printed = logs.nameless(run.log_dir)
         complaints = logs.create(self._file[: -len("json")] + "log")
         self._open = [given, printed, complaints]
-        argv = argv_for(self._asked, self._review, run.gates, run.env.get("PATH", ""), self._leave_out)
+        argv = argv_for(self._asked, self._review, run.gates, run.env.get("PATH", ""), run.root, self._leave_out)
         return Command("agent", argv, run.root, run.env, printed, complaints, given, self._review.timeout)
 
     def result(self, outcome: Outcome) -> GateResult | None:
@@ -201,6 +202,7 @@ class ReviewRun:
         option = unknown_option(lines, self._leave_out) if outcome.exit_code else None
         if option:
             self._leave_out.append(option)  # an older client: ask again without it
+            self._warnings += [UNKNOWN] if option == SOURCES else []
             return None
         try:
             answer = self._answer(outcome, output, lines)

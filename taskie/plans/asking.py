@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import re
-
+from taskie.denials import denied
 from taskie.plans import MARKER, files
 from taskie.plans.phases import FOR_VERDICT, LAST_REVIEW, ONE_TASK
 from taskie.plans.providers import Question, provider_of
-from taskie.protocol import parse_json
-from taskie.store import StoreError, read_regular
-from taskie.variables import FILES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +13,6 @@ if TYPE_CHECKING:
     from taskie.plans.files import PlanDirectory
     from taskie.plans.loop import Due
     from taskie.project import Context
-
-_RULE = re.compile(r"[A-Za-z]\w*(?:\([^()]*\))?")  # never an option of the reviewer's command line
 
 
 def question(context: Context, root: str, plan: PlanDirectory, due: Due, iteration: int) -> Question:
@@ -38,7 +31,7 @@ def question(context: Context, root: str, plan: PlanDirectory, due: Due, iterati
     )
     if asked.scoped:
         commands, lost = _commands(plan, due)
-        asked = asked.replace(commands=commands, lost=lost, denied=_denied(context.root))
+        asked = asked.replace(commands=commands, lost=lost, denied=denied(context.root))
     if config.review_findings:
         from taskie.plans import findings
 
@@ -56,21 +49,6 @@ def is_scoped(config: Config, *, client: bool) -> bool:
     """Nobody who uses a client has agreed to a reviewer that may do anything; a script gets the call that the design
     fixes."""
     return client if config.review_permissions == "auto" else config.review_permissions == "scoped"
-
-
-def _denied(root: str) -> tuple[str, ...]:
-    """What the project's settings of the client deny, or would ask about. Whatever else they say is left out."""
-    rules: list[object] = []
-    for name in FILES:
-        try:
-            settings = parse_json(read_regular(os.path.realpath(os.path.join(root, ".claude", name))) or b"{}")
-        except (OSError, StoreError, ValueError):
-            continue  # the client does not read them either
-        permissions = settings.get("permissions") if isinstance(settings, dict) else None
-        if isinstance(permissions, dict):
-            for kind in ("deny", "ask"):
-                rules += permissions[kind] if isinstance(permissions.get(kind), list) else []
-    return tuple(dict.fromkeys(rule for rule in rules if isinstance(rule, str) and _RULE.fullmatch(rule)))
 
 
 def _commands(plan: PlanDirectory, due: Due) -> tuple[tuple[str, ...], bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from taskie.denials import SOURCES
 from taskie.plans.reviewed import printed
 from taskie.protocol import parse_json
 from taskie.values import Value
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 
 MAX_BUDGET = "--max-budget-usd"
-SOURCES = "--setting-sources"
 
 
 class Question(Value):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 
+from taskie.denials import SOURCES, UNKNOWN
 from taskie.errors import Interrupted
 from taskie.plans.files import is_written
-from taskie.plans.providers import MAX_BUDGET, SOURCES, closed
+from taskie.plans.providers import MAX_BUDGET, closed
 from taskie.plans.review_log import ReviewLog
 from taskie.plans.reviewed import Reviewed, read
 from taskie.programs import Command, find_program
@@ -128,7 +129,7 @@ def _unbounded(asked: Question, argv: list[str], cost: float | None, without: li
     """That a bound which somebody relies on does not hold."""
     config = asked.config
     if SOURCES in without:
-        yield f"the project's own settings may allow the reviewer more: this client does not know {SOURCES}"
+        yield UNKNOWN
     if config.review_max_budget_usd is not None and MAX_BUDGET not in argv:
         yield f"review.max_budget_usd does not hold: this client does not know {MAX_BUDGET}"
     if config.review_plan_budget_usd is not None and cost is None:

@@ -28,6 +28,8 @@ class TestTheQuestion:
         assert call.flags["--permission-mode"] == "dontAsk"
         assert json.loads(call.flags["--settings"]) == {"disableAllHooks": True}
         assert call.flags["--no-session-persistence"] is True
+        assert call.flags["--setting-sources"] == "user"
+        assert "--disallowedTools" not in call.flags
         assert "--dangerously-skip-permissions" not in call.argv
         assert call.env["TASKIE_HOOK_SKIP"] == "1"
         assert call.cwd == reviewed.path
@@ -57,6 +59,24 @@ class TestTheQuestion:
         fake_claude.rejects("--no-session-persistence", "--settings").outputs(client(PASS))
         assert status(reviewed) == "passed"
         assert [("--settings" in call.argv) for call in fake_claude.calls] == [True, True, False]
+
+    def test_a_project_can_deny_it_more_and_allow_it_nothing(self, reviewed: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(client(PASS))
+        said = {"allow": ["mcp__theirs"], "deny": ["Read(./.env)", "--model"], "ask": ["Grep"]}
+        reviewed.write(".claude/settings.json", json.dumps({"permissions": said}))
+        assert status(reviewed) == "passed"
+        (call,) = fake_claude.calls
+        assert call.flags["--allowedTools"] == ["Read,Grep,Glob"]
+        assert call.flags["--disallowedTools"] == ["Read(./.env),Grep"]
+
+    def test_a_client_that_cannot_leave_the_projects_settings_out(
+        self, reviewed: Gauntlet, fake_claude: FakeCli
+    ) -> None:
+        fake_claude.rejects("--setting-sources").outputs(client(PASS))
+        result = reviewed.stop()
+        assert result.json["status"] == "passed"
+        assert "the project's own settings may allow the reviewer more" in result.json["systemMessage"]
+        assert ["--setting-sources" in call.flags for call in fake_claude.calls] == [True, False]
 
     def test_several_reviewers_take_turns(self, gauntlet: Gauntlet, fake_claude: FakeCli, fake_codex: FakeCli) -> None:
         gauntlet.review("quality", num_reviews=3, cli_preference=["claude", "codex"])
