@@ -188,7 +188,8 @@ def _obey(
         return Reading(outcome, sentence, decision, by, message, context, document, fault)
 
     asks = event_name == "PreToolUse" and decision in ("ask", "defer") and exit_code != 2
-    if document.get("continue") is False and event_name != "PostToolUseFailure" and not asks:
+    ignored = event_name == "PostToolUseFailure" or (stray and event_name in ("PostToolUse", "UserPromptSubmit"))
+    if document.get("continue") is False and not ignored and not asks:
         if event_name == "PreToolUse" and decision in (None, "approve", "allow") and exit_code != 2:
             return reading("stopped", "the tool call is made anyway; then the turn ends: continue is false")
         return reading("stopped", "the turn ends here: continue is false, which beats a block")
