@@ -14,7 +14,7 @@ from taskie.variables import FILES
 
 SOURCES = "--setting-sources"
 UNKNOWN = f"the project's own settings may allow the reviewer more: this client does not know {SOURCES}"
-_RULE = re.compile(r"[A-Za-z]\w*(?:\([^()]*\))?")  # never an option of the reviewer's command line
+_RULE = r"[A-Za-z]\w*(?:\([^()]*\))?"  # never an option of the reviewer's command line
 
 
 def denied(root: str) -> tuple[str, ...]:
@@ -29,4 +29,4 @@ def denied(root: str) -> tuple[str, ...]:
         if isinstance(permissions, dict):
             for kind in ("deny", "ask"):
                 rules += permissions[kind] if isinstance(permissions.get(kind), list) else []
-    return tuple(dict.fromkeys(rule for rule in rules if isinstance(rule, str) and _RULE.fullmatch(rule)))
+    return tuple(dict.fromkeys(rule for rule in rules if isinstance(rule, str) and re.fullmatch(_RULE, rule)))

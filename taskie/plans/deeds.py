@@ -14,13 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LONGEST = 20_000
-_LOOKING = re.compile(
-    r"\[|ag|awk|basename|bat|cat|cmp|column|cut|diff|dirname|du|echo|egrep|fd|fgrep|file|find|grep|head|jq|less|ls|md5sum"
-    r"|more|nl|od|printf|pwd|readlink|realpath|rg|sed|sha256sum|sort|stat|tail|test|tr|tree|true|type|uniq|wc|which|xxd|yq"
+
+
+def _words(text: str) -> frozenset[str]:
+    """Rather than a pattern, which takes longer to compile than all the rest of this module."""
+    return frozenset(text.split())
+
+
+_LOOKING = _words(
+    "[ ag awk basename bat cat cmp column cut diff dirname du echo egrep fd fgrep file find grep head jq less ls md5sum"
+    " more nl od printf pwd readlink realpath rg sed sha256sum sort stat tail test tr tree true type uniq wc which xxd yq"
 )
 _WRITING = {"find": ("-delete", "-exec", "-ok", "-fprint"), "sed": ("-i", "--in-place"), "yq": ("-i",)}
-_GIT_LOOKING = re.compile(r"blame|cat-file|diff|grep|log|ls-files|ls-tree|rev-parse|shortlog|show|status")
-_BEFORE = re.compile(r"[!({})]|builtin|command|do|done|else|env|esac|exec|fi|if|nice|sudo|then|time|until|while|\w+=.*")
+_GIT_LOOKING = _words("blame cat-file diff grep log ls-files ls-tree rev-parse shortlog show status")
+_BEFORE = _words("! ( { } ) builtin command do done else env esac exec fi if nice sudo then time until while")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)")
 _APART = re.compile(r"[;&|\n]+(?!>)")
@@ -32,7 +39,7 @@ def acts_on(command: str, mentions: Callable[[str], bool]) -> bool:
     there = False  # the parts that follow are about the plan, too: by `cd`, a loop or a variable
     for part in _parts(command[:LONGEST]):
         words = part.split()
-        while words and _BEFORE.fullmatch(words[0]):
+        while words and (words[0] in _BEFORE or _is_assignment(words[0])):
             there = there or MARKER in words[0]
             del words[0]
         if not words:
@@ -53,11 +60,16 @@ def _looks(words: list[str]) -> bool:
     program = words[0].strip("\"'(").rpartition("/")[2]
     if program == "git":
         verbs = [word for word in words[1:] if not word.startswith("-")]
-        return any(_GIT_LOOKING.fullmatch(verb) for verb in verbs[:2])  # the first may be the value of -C
+        return any(verb in _GIT_LOOKING for verb in verbs[:2])  # the first may be the value of -C
     if program == "taskie":
         return True  # what it does to a plan is in its own words, which the session's rules know
     writes = any(word.startswith(_WRITING.get(program, ())) for word in words[1:])
-    return _LOOKING.fullmatch(program) is not None and not writes
+    return program in _LOOKING and not writes
+
+
+def _is_assignment(word: str) -> bool:
+    name, sign, _ = word.partition("=")
+    return bool(sign) and name.replace("_", "a").isalnum()
 
 
 def _parts(command: str) -> Iterator[str]:
