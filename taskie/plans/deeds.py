@@ -23,8 +23,8 @@ def _words(text: str) -> frozenset[str]:
 
 _LOOKING = _words(
     "[ ag awk basename bat cat cmp column cut diff dirname du echo egrep fd fgrep file find grep head jq less ls"
-    " md5sum more nl od printf pwd readlink realpath rg sed sha256sum sort stat tail test tr tree true type uniq wc which"
-    " xxd yq"
+    " md5sum more nl od printf pwd readlink realpath rg sed sha256sum sort stat tail test tr tree true type uniq"
+    " wc which xxd yq"
 )
 _WRITING = {"find": ("-delete", "-exec", "-ok", "-fprint"), "sed": ("-i", "--in-place"), "yq": ("-i",)}
 _GIT_LOOKING = _words("blame cat-file diff grep log ls-files ls-tree rev-parse shortlog show status")
