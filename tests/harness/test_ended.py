@@ -29,6 +29,15 @@ def test_it(run_hook, plan, fake_claude):
 """
 
 
+# Where a script has started the tests in the background, SIGINT is ignored, and would be by all that they start.
+HEEDFUL = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import pytest
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
+
 class Pytest:
     """A run of pytest in the middle of its only test."""
 
@@ -39,7 +48,7 @@ class Pytest:
         (folder / "test_it.py").write_text(test.format(notes=self.notes, ready=ready, hook=HOOK))
         with (folder / "output").open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, "test_it.py"],
+                [sys.executable, "-c", HEEDFUL, "-p", "no:cacheprovider", *options, "test_it.py"],
                 cwd=folder,
                 stdout=output,
                 stderr=output,
