@@ -78,7 +78,7 @@ def is_alive(pid: int) -> bool:
 
 def end_orphans() -> list[str]:
     """End what is still there of our own offspring; its names. A process that we did not start is safe."""
-    names = []
+    names: dict[int, str] = {}  # a process that was killed may be seen once more before it has gone
     for _ in range(200):
         left = children()
         if not left:
@@ -86,7 +86,7 @@ def end_orphans() -> list[str]:
         for pid in left:
             if is_alive(pid):
                 try:
-                    names.append(Path("/proc", str(pid), "comm").read_text().strip())
+                    names[pid] = Path("/proc", str(pid), "comm").read_text().strip()
                     os.kill(pid, signal.SIGKILL)
                 except OSError:
                     pass
@@ -96,7 +96,7 @@ def end_orphans() -> list[str]:
             except ChildProcessError:
                 pass
         time.sleep(0.002)
-    return names
+    return list(names.values())
 
 
 @dataclass(frozen=True)
