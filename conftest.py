@@ -29,6 +29,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure() -> None:
+    """A keeper that a test forks ends without its copy of what was measured of the tests so far: each would write all
+    of it. Those of the hook's own processes are measured."""
+    if "COVERAGE_RUN" in os.environ and os.name == "posix":
+        import posix
+
+        from taskie import keeper
+
+        keeper.leave = posix._exit
+
+
 @pytest.fixture(scope="session")
 def covering_python(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
     """A directory with a `python3` that measures what it runs, if this run is measured itself."""

@@ -23,6 +23,7 @@ PR_SET_CHILD_SUBREAPER = 36
 ABANDONED = 0.3  # seconds of grace when we are gone: git, for one, removes its locks in them
 ROUND = 0.02  # seconds between two looks at who is left
 STUCK = 10.0  # seconds after SIGKILL: the kernel itself cannot end it, or it is not ours to end
+leave = os._exit  # how a keeper ends
 
 
 class KeptProgram:
@@ -102,7 +103,7 @@ def run(
     try:
         _Keeper(heard, reports, mark).keep(argv, cwd, env, streams)
     finally:
-        os._exit(0)
+        leave(0)
 
 
 class _Keeper:
