@@ -71,6 +71,13 @@ def test_every_module_has_tests_that_can_kill_its_mutants() -> None:
     assert ast.parse((ROOT / "tools" / "torture" / "mutants.py").read_text())
 
 
+def test_the_test_that_noticed_a_mutant_is_pytests_own_and_not_that_of_a_run_inside_it() -> None:
+    inside = "FAILED test_it.py::test_it - AssertionErro...\n=== 1 failed in 0.51s ===\n"
+    words = inside + "FAILED tests/harness/test_project.py::test_a[with two words] - assert 1\n1 failed in 1.40s\n"
+    assert mutants.failed_test(words) == "tests/harness/test_project.py::test_a[with two words]"
+    assert mutants.failed_test("1 passed") is None
+
+
 def test_a_failure_names_the_command_that_shows_it_again() -> None:
     point = Point("plan-stop", "EIO+", 12, False)
     assert point.again.endswith("--at plan-stop:EIO+:12:out")

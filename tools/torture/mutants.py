@@ -181,14 +181,20 @@ def _killed_by(mutant: Mutant, names: Sequence[str]) -> str:
             return ""
         if code is None:
             return "time"
-        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", words, re.MULTILINE)
+        failed = failed_test(words)
         if failed is None or code in (2, 3, 4):  # the tests themselves cannot be imported any more
             return f"exit {code}"
-        if _test([failed[1]], LIMIT)[0] in (0, 5):
-            return failed[1]
-        if failed[1] in _broken:
+        if _test([failed], LIMIT)[0] in (0, 5):
+            return failed
+        if failed in _broken:
             return ""
-        _broken.append(failed[1])
+        _broken.append(failed)
+
+
+def failed_test(words: str) -> str | None:
+    """The test that pytest says has failed: the last one named, for a test that runs pytest shows that one's, too."""
+    named = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", words, re.MULTILINE)
+    return named[-1] if named else None
 
 
 def excused() -> dict[str, str]:
