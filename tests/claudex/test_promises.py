@@ -452,7 +452,8 @@ def test_p36_p37_the_truth_beside_mark_done(claudex: Claudex, found: str | None)
     claudex.begin_round()
     if found:
         claudex.write_findings(1, found)
-    claudex.run("mark-done", claudex.id)
+    said = claudex.run("mark-done", claudex.id).stdout
+    assert said.endswith("The user is told so when you stop. You can stop now.\n")
     file = f".claude/claudex/{claudex.id}/findings-round-1.md"
     truth = {
         None: "the review of round 1 was never run",

@@ -59,6 +59,15 @@ class TestAPlanInTheMiddle:
             "Tasks done": "2 of 4",
         }
 
+    def test_each_number_says_what_it_counts(self, page: Element) -> None:
+        assert [more.text for more in page.one("dl", class_="numbers").all("span", class_="more")] == [
+            "8 passed, 4 failed, 1 without a verdict",
+            "of those with a verdict",
+            "2 min 16 s each",
+            "of the reviews",
+            "2 to do",
+        ]
+
     def test_every_cycle_with_its_verdicts_time_and_cost(self, page: Element) -> None:
         assert [(row[0], row[2], row[3]) for row in rows(page, "cycles")] == [
             ("Plan", "5 min 59 s", "$1.50"),

@@ -23,6 +23,8 @@ from .parsed import parse
         ("- a\n- b", "<ul><li>a</li><li>b</li></ul>"),
         ("- a\n  - b\n- c", "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>"),
         ("3. a\n4. b", '<ol start="3"><li>a</li><li>b</li></ol>'),
+        ("1. a\n2. b", "<ol><li>a</li><li>b</li></ol>"),
+        ("- a\n 1. b", "<ul><li>a</li></ul><ol><li>b</li></ol>"),
         ("- a\n1. b", "<ul><li>a</li></ul><ol><li>b</li></ol>"),
         ("- a\n  goes on\n\nafter", "<ul><li>a\ngoes on</li></ul>\n<p>after</p>"),
         ("- [x] a", '<ul><li><span role="img" aria-label="done">☑</span> a</li></ul>'),
