@@ -10,7 +10,7 @@ import os
 import stat
 
 from taskie.protocol import parse_json, shown
-from taskie.store import Lock, StoreError, digest, read_beginning, replace
+from taskie.store import Lock, StoreError, close, digest, read_beginning, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def read(path: str) -> dict[str, Any] | None:
     except ValueError:
         raise TrustError(f"{name} is spoiled") from None
     finally:
-        os.close(fd)
+        close(fd)
     engines = content.get("engines") if isinstance(content, dict) else None
     if not isinstance(engines, dict) or not all(isinstance(known, list) for known in engines.values()):
         raise TrustError(f"{name} is spoiled")

@@ -144,7 +144,7 @@ def is_news(directory: str, review_id: str, session_id: str | None) -> bool:
     except OSError:
         pass
     finally:
-        os.close(fd)
+        close(fd)
     return True
 
 

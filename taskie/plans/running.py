@@ -12,7 +12,7 @@ import stat
 import time
 
 from taskie.protocol import parse_json
-from taskie.store import remove
+from taskie.store import close, remove
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -70,7 +70,7 @@ class Announced:
             try:
                 if not remove(self._path):
                     os.ftruncate(self._fd, 0)  # what cannot be removed says nothing any more
-                os.close(self._fd)
+                close(self._fd)
             except OSError:
                 pass  # nobody holds it now, which is what counts
             self._fd = -1
@@ -90,7 +90,7 @@ def running(plan: str) -> Running | None:
     except OSError:
         return None
     finally:
-        os.close(fd)
+        close(fd)
 
 
 def _running(data: bytes) -> Running | None:
