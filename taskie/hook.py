@@ -10,7 +10,7 @@ import sys
 import time
 
 import taskie
-from taskie.errors import Interrupted
+from taskie.errors import CommandError, Interrupted
 from taskie.guard import Turn
 from taskie.protocol import (
     APPROVE,
@@ -253,7 +253,9 @@ def _say(
 
 
 def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
-    """Log an error that nobody foresaw; returns a sentence that says where."""
+    """A sentence about an error; one that nobody foresaw is logged, and it says where."""
+    if isinstance(error, CommandError):  # its message says all there is to say
+        return f"{subject} cannot go on and blocks nothing: {shown(str(error), 1000)}."
     import traceback
 
     from taskie import logs
