@@ -34,6 +34,7 @@ TOLD = re.compile(
     r"home/\.cache/taskie/hook\.log|project/gauntlet_logs/|project/ai/\.test-output/|.*/claudex/log$"
     # of a review that failed, or that a failing disk did not remove: until the next review of that number
     r"|project/\.taskie/plans/[^/]+/\.review-\d+\.log$"
+    r"|home/\.cache/taskie/reviewers\.json$"  # that a reviewer has failed
 )
 # What a round of Claudex writes anew, from the state alone, before the state says that it has begun: no work of anybody
 # is in it, and the next run writes it once more. That it is whole is judged all the same.
@@ -252,12 +253,17 @@ class Stage:
         """How the command that was hit ended. Without a disk under Python itself only a hook has to answer."""
         if ended.hung:
             yield "hung", f"no end within {places.SECONDS:g} s"
-        if ended.code == -SIGKILL or (not point.inside and BEFORE_US.match(ended.err)):
+        if ended.code == -SIGKILL or (not point.inside and self._before_us(point, ended)):
             return
         if self.scene.hook and ended.code != 0:
             yield "exit", f"the hook ended with {ended.code}: {ended.err.strip()[-200:]}"
         elif "Traceback (most recent" in ended.err + ended.out and (point.inside or self.scene.hook):
             yield "traceback", (ended.err + ended.out).strip()[-500:]
+
+    def _before_us(self, point: Point, ended: Ended) -> bool:
+        """Whether Python itself could not begin. If everything fails from then on, it cannot even say so."""
+        mute = FAULTS[point.fault].always and (ended.code, ended.out, ended.err) == (1, "", "")
+        return mute or BEFORE_US.match(ended.err) is not None
 
     def _corrupt(self) -> Iterator[tuple[str, str]]:
         """Each file is the old one, or a new one that is whole."""
