@@ -42,7 +42,9 @@ MADE = re.compile(r"project/\.claude/claudex/\d{8}-\d{6}-[0-9a-f]{6}-(?:runner\.
 # A check that the fault itself has killed is a failed check, and the same tree gets the same verdict once more.
 KILLED = "was ended by signal 9"
 # Python has failed before our first line, as hooks/stop-hook.sh says that it may: nothing of ours has run.
-BEFORE_US = re.compile(r"Python path configuration:|Fatal Python error: |\S+: can't open file '\S+/stop_hook\.py'")
+BEFORE_US = re.compile(
+    r"(?m)^(?:Python path configuration:|Fatal Python error: |\S+: can't open file '\S+/stop_hook\.py')"
+)
 
 
 @dataclass(frozen=True)
@@ -263,7 +265,7 @@ class Stage:
     def _before_us(self, point: Point, ended: Ended) -> bool:
         """Whether Python itself could not begin. If everything fails from then on, it cannot even say so."""
         mute = FAULTS[point.fault].always and (ended.code, ended.out, ended.err) == (1, "", "")
-        return mute or BEFORE_US.match(ended.err) is not None
+        return mute or BEFORE_US.search(ended.err) is not None
 
     def _corrupt(self) -> Iterator[tuple[str, str]]:
         """Each file is the old one, or a new one that is whole."""
