@@ -8,6 +8,7 @@ import os
 import random
 import re
 import shutil
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -117,7 +118,11 @@ def run(
             ]
             chance.shuffle(jobs)  # time may run out: then every scene has had some
             jobs = _grouped(jobs)
-            seen = [each for some in pool.imap_unordered(_try, jobs) for each in some]
+            seen = []
+            for some in pool.imap_unordered(_try, jobs):
+                seen += some
+                for failure in (failure for each in some for failure in each.failures):  # it may take an hour
+                    print(f"sweep, {len(seen):,} tried: {failure.kind}: {failure.again}", file=sys.stderr, flush=True)
         return _result(seen, sum(map(len, every.values())), every, began)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
