@@ -45,8 +45,6 @@ KILLED = "was ended by signal 9"
 BEFORE_US = re.compile(
     r"(?m)^(?:Python path configuration:|Fatal Python error: |\S+: can't open file '\S+/stop_hook\.py')"
 )
-    r"(?m)^(?:Python path configuration:|Fatal Python error: |\S+: can't open file '\S+/stop_hook\.py')"
-)
 
 
 @dataclass(frozen=True)
