@@ -264,7 +264,8 @@ def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
     from taskie.store import timestamp
 
     text = masked("".join(traceback.format_exception(type(error), error, error.__traceback__)))
-    write(2, text)
+    if not isinstance(error, (OSError, ImportError)):  # what the system has refused is no mistake of ours
+        write(2, text)
     log = os.path.join(cache(env), "hook.log")
     try:
         message = shown(masked(str(error)))

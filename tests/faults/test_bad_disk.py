@@ -148,3 +148,13 @@ def test_a_repository_that_cannot_be_seen_for_a_moment(project: Project, faulty:
     assert taskie("init", "SPEC-1", "spec.md") == 0
     taskie("plan", '[{"id": 1, "name": "first"}]', **faulty(f"stat={EIO}@/.git#{number}"))
     assert taskie("plan", '[{"id": 1, "name": "first"}]') == 0
+
+
+def test_an_engine_whose_files_the_disk_does_not_show(checked_hook: CheckedHook, plan: Plan, faulty: Faulty) -> None:
+    """Python takes a folder without them for a package that is empty; the other engines answer."""
+    plan.state.write(phase="complete", next_phase=None)
+    (plan.path / "nested").mkdir()
+    (plan.path / "nested" / "file.md").touch()
+    result = checked_hook(process=True, env=faulty(f"stat={EIO}@/taskie/claudex/__init__.py"))
+    assert_blocked(result, "nested")
+    assert "engine claudex failed (ImportError: taskie.claudex cannot be read)" in result.stderr
