@@ -67,12 +67,6 @@ def _gates_that_pass(place: Place) -> None:
     _gates(place, "echo right")
 
 
-def _gates_that_fix(place: Place) -> None:
-    """A check whose fix changes a file of the user's."""
-    _gates(place)
-    place.write(".gauntlet/checks/lint.yml", json.dumps({"command": "grep 3 code.py", "fix": "echo 'x = 3' >code.py"}))
-
-
 def _gates_not_trusted(place: Place) -> None:
     _gates(place)
     del place.env["TASKIE_TRUST"]
@@ -257,7 +251,6 @@ SCENES: dict[str, Scene] = {
     "gauntlet-stop-open": Scene(_gates_ran, _hook, True, STOP, git=True),
     "claudex-stop": Scene(_draft, _hook, True, STOP),
     "claudex-stop-round": Scene(_findings, _hook, True, STOP),
-    "gauntlet-stop-fix": Scene(_gates_that_fix, _hook, True, STOP, git=True),
     "gauntlet-stop-waiting": Scene(_gates_not_trusted, _hook, True, STOP, git=True),
     "autopilot-stop": Scene(_coded, _hook, True, STOP, git=True),
     "autopilot-subagent-stop": Scene(_before_review, _hook_of("--subagent-stop"), True, ANSWERED, git=True),
