@@ -81,6 +81,9 @@ def _run(words: list[str]) -> int:
         return USAGE_ERROR
     from importlib import import_module
 
+    from taskie import trust
+
+    trust.tidy(os.environ)
     module, _, function = options.pop("run").partition(":")
     code: int = getattr(import_module(module), function)(**options)
     return code

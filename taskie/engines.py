@@ -32,6 +32,8 @@ FILES = {
 def load(name: str) -> Engine:
     """The engine's package. Whatever its import raises is the caller's to report."""
     module: Engine = __import__(ENGINES[name], fromlist=["MARKER"])
+    if not hasattr(module, "EVENTS"):  # a folder whose files the disk did not show: Python takes it empty
+        raise ImportError(f"{ENGINES[name]} cannot be read")
     return module
 
 

@@ -9,6 +9,7 @@ import os
 import signal
 import time
 
+from taskie.store import close
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -150,7 +151,7 @@ def _content(path: str) -> bytes:
             data += chunk
         return data
     finally:
-        os.close(fd)
+        close(fd)
 
 
 def _processes_by_ps() -> Iterator[Process]:

@@ -12,6 +12,7 @@ from taskie.programs import TICK, find_program
 from taskie.protocol import shown
 from taskie.signals import Signals
 from taskie.spawning import start
+from taskie.store import close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,11 +118,11 @@ class GitCall:
         try:
             signals.wait([watch], seconds)
         finally:
-            os.close(watch)
+            close(watch)
 
     def _close(self) -> None:
         for fd in self._files:
-            os.close(fd)
+            close(fd)
         self._files = []
 
 

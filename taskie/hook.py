@@ -10,7 +10,7 @@ import sys
 import time
 
 import taskie
-from taskie.errors import Interrupted
+from taskie.errors import CommandError, Interrupted
 from taskie.guard import Turn
 from taskie.protocol import (
     APPROVE,
@@ -253,7 +253,9 @@ def _say(
 
 
 def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
-    """Log an error that nobody foresaw; returns a sentence that says where."""
+    """A sentence about an error; one that nobody foresaw is logged, and it says where."""
+    if isinstance(error, CommandError):  # its message says all there is to say
+        return f"{subject} cannot go on and blocks nothing: {shown(str(error), 1000)}."
     import traceback
 
     from taskie import logs
@@ -262,7 +264,8 @@ def report(error: Exception, env: Mapping[str, str], subject: str) -> str:
     from taskie.store import timestamp
 
     text = masked("".join(traceback.format_exception(type(error), error, error.__traceback__)))
-    write(2, text)
+    if not isinstance(error, (OSError, ImportError)):  # what the system has refused is no mistake of ours
+        write(2, text)
     log = os.path.join(cache(env), "hook.log")
     try:
         message = shown(masked(str(error)))

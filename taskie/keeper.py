@@ -13,6 +13,7 @@ import signal
 import time
 
 from taskie.spawning import descriptors, start
+from taskie.store import close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ class KeptProgram:
 
     def close(self) -> None:
         """It is done; one that is not goes on alone."""
-        os.close(self._orders)
-        os.close(self.watch)
+        close(self._orders)
+        close(self.watch)
         try:
             os.waitpid(self._keeper, 0 if self.gone or self.lost else os.WNOHANG)
         except ChildProcessError:
@@ -93,12 +94,12 @@ def run(
         number = os.fork()  # without exec: a new interpreter would cost five times as much
     except OSError:
         for fd in pipes:
-            os.close(fd)
+            close(fd)
         raise
     heard, orders, watch, reports = pipes
     if number:
-        os.close(heard)
-        os.close(reports)
+        close(heard)
+        close(reports)
         return KeptProgram(number, orders, watch)
     try:
         _Keeper(heard, reports, mark).keep(argv, cwd, env, streams)

@@ -9,7 +9,7 @@ import stat
 import time
 
 from taskie.masking import masked, masked_bytes
-from taskie.store import StoreError
+from taskie.store import StoreError, close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def append(path: str, text: str, keep: int = 0) -> None:
             if found.st_size + len(data) > LIMIT:
                 data = _end(path, keep) + data
                 os.rename(path, f"{path}.1")
-                os.close(fd)
+                close(fd)
                 fd = -1
                 fd = _open_log(path)
         os.write(fd, data)
     finally:
         if fd >= 0:
-            os.close(fd)
+            close(fd)
 
 
 def _open_log(path: str) -> int:
@@ -64,7 +64,7 @@ def _end(path: str, size: int) -> bytes:
     try:
         return os.pread(fd, size, max(0, os.fstat(fd).st_size - size))
     finally:
-        os.close(fd)
+        close(fd)
 
 
 def nameless(directory: str, data: bytes = b"") -> int:
@@ -144,4 +144,4 @@ class Console:
             pass  # a full disk must not change the verdict
 
     def close(self) -> None:
-        os.close(self._fd)
+        close(self._fd)

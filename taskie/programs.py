@@ -109,7 +109,10 @@ class StartedProgram:
 
     def flood(self) -> str | None:
         """That its output is larger than anybody will read, in words."""
-        too_large = any(os.fstat(fd).st_size > MAX_OUTPUT for fd in (self.command.stdout, self.command.stderr))
+        try:
+            too_large = any(os.fstat(fd).st_size > MAX_OUTPUT for fd in (self.command.stdout, self.command.stderr))
+        except OSError:
+            return None  # a disk that does not say is no reason to end it
         return f"wrote more than {MAX_OUTPUT >> 20} MB" if too_large else None
 
     def end(self, grace: float) -> None:

@@ -6,6 +6,7 @@ import os
 
 from taskie.errors import CommandError
 from taskie.protocol import speakable
+from taskie.store import mode_of
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -89,9 +90,12 @@ def places(cwd: str, env: Mapping[str, str], file: object = None) -> list[str]:
 
 
 def working_tree(path: str) -> str | None:
-    """The root of the repository, or of the git worktree, that a directory is in. Each has its own loops."""
+    """The root of the repository, or of the git worktree, that a directory is in. Each has its own loops.
+
+    DiskError where the disk does not say: a repository that is taken for none would lose what is kept in it.
+    """
     at = os.path.realpath(path)
-    while not os.path.lexists(os.path.join(at, ".git")):
+    while not mode_of(os.path.join(at, ".git")):
         parent = os.path.dirname(at)
         if parent == at:
             return None

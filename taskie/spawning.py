@@ -10,6 +10,8 @@ import fcntl
 import os
 import signal
 
+from taskie.store import close
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +72,7 @@ def start(
         return _by_subprocess(argv, cwd, env, None if stdin in opened else stdin, stdout, stderr)
     finally:
         for fd in opened:
-            os.close(fd)
+            close(fd)
     return Spawned(pid)
 
 

@@ -29,6 +29,7 @@ STALE = 60.0  # seconds, after which a file that we may not open is no longer be
 # flock where the file system has none. NFS has it, but not for directories: EBADF.
 UNLOCKABLE = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS, errno.EBADF, errno.EINVAL)
 LOCK_FILE = ".taskie.lock"  # stands for the lock of its directory there
+FAILING = (errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # it may be there nevertheless
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _BLANK = " \t\r\n"
 
@@ -104,6 +105,18 @@ def remove(path: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def mode_of(path: str, *, follow: bool = False) -> int:
+    """What kind of thing has this name, as `stat` has it; 0 if nothing has. DiskError where the disk does not say."""
+    try:
+        return (os.stat if follow else os.lstat)(path).st_mode
+    except OSError as error:
+        if error.errno in FAILING:
+            raise DiskError(f"{path} cannot be read ({error.strerror})") from None
+    except ValueError:
+        pass
+    return 0
 
 
 def digest(data: bytes) -> str:

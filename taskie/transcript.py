@@ -10,6 +10,7 @@ import stat
 import time
 
 from taskie.protocol import parse_json
+from taskie.store import close
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -117,7 +118,7 @@ def _blocks(path: object) -> Iterator[bytes]:
     except OSError:
         raise Unreadable from None
     finally:
-        os.close(fd)
+        close(fd)
 
 
 def _entry(line: bytes) -> dict[str, object] | None:

@@ -10,7 +10,7 @@ import os
 import stat
 
 from taskie.protocol import parse_json, shown
-from taskie.store import Lock, StoreError, digest, read_beginning, replace
+from taskie.store import Lock, StoreError, close, digest, read_beginning, replace, sweep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def read(path: str) -> dict[str, Any] | None:
     except ValueError:
         raise TrustError(f"{name} is spoiled") from None
     finally:
-        os.close(fd)
+        close(fd)
     engines = content.get("engines") if isinstance(content, dict) else None
     if not isinstance(engines, dict) or not all(isinstance(known, list) for known in engines.values()):
         raise TrustError(f"{name} is spoiled")
@@ -164,6 +164,18 @@ def add(root: str, env: Mapping[str, str], brought: Mapping[str, Brought], word:
         if word:
             content["word"] = word
         replace(path, json.dumps(content).encode() + b"\n", private=True)
+
+
+def tidy(env: Mapping[str, str]) -> None:
+    """Remove what a killed process has left of a record: the same command need not write it again."""
+    directory = folder(env)
+    try:
+        names = os.listdir(directory) if os.path.isabs(directory) else []
+    except OSError:
+        return  # there is none
+    for name in names:
+        if name.startswith(".") and name.endswith(".json.new"):
+            sweep(os.path.join(directory, name[1 : -len(".new")]))
 
 
 def forget(root: str, env: Mapping[str, str]) -> bool:

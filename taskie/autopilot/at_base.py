@@ -18,7 +18,7 @@ from taskie.autopilot.lending import Lent
 from taskie.git import Git, GitError
 from taskie.programs import Command, find_program, run
 from taskie.protocol import shown
-from taskie.store import StoreError
+from taskie.store import StoreError, close
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -123,7 +123,7 @@ def _imported(root: str, place: str, pythons: Sequence[str], env: Mapping[str, s
             run(Command("project", [python, "-c", _ASK], "/", env, fd, fd, None, PROBE_SECONDS))
             paths += (line for line in logs.last_lines(fd) if line.startswith(f"{root}/"))
         finally:
-            os.close(fd)
+            close(fd)
     return [each for path in dict.fromkeys(paths) if os.path.isdir(each := place + path[len(root) :])]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from taskie.autopilot import REVIEWERS, advance, changes, commits, inspected, loop
 from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused, check
+from taskie.errors import CommandError
 from taskie.git import Git, GitError, in_chunks, own_environment, split_paths
 from taskie.programs import Command, run
 from taskie.project import quoted
@@ -134,7 +135,10 @@ def _made_before(git: Git, state: State) -> str | None:
 
 
 def _head(git: Git) -> str | None:
+    """The last commit; None if there is none yet. A git that fails otherwise has not said that."""
     code, output, _ = git.attempt(["rev-parse", "--verify", "-q", "HEAD^{commit}"])
+    if code not in (0, 1):
+        raise GitError(f"git rev-parse failed: exit code {code}")
     return None if code else output.decode().strip()
 
 
@@ -181,10 +185,13 @@ def _attempt(apart: Git, env: Mapping[str, str], message: str, before: str | Non
     if _head(apart) != before:
         return None, "HEAD has moved meanwhile"
     why_not = _run(apart, env, ["commit", "--quiet", f"--message={message}"])
-    after = _head(apart)
-    if after is None or after == before:
-        return None, why_not
-    parent = apart("log", "-1", "--format=%P", after).decode().strip()
+    try:
+        after = _head(apart)
+        if after is None or after == before:
+            return None, why_not
+        parent = apart("log", "-1", "--format=%P", after).decode().strip()
+    except GitError as error:  # it is remembered, so the next one recognises what this one has made
+        raise CommandError(f"whether git has made the commit cannot be seen ({error}): run this again") from None
     return (after, "") if parent == (before or "") else (None, "HEAD has moved, but not by this commit")
 
 

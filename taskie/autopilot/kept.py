@@ -7,11 +7,12 @@ no copy, and nothing is compared.
 from __future__ import annotations
 
 import os
+import stat
 import time
 
 from taskie.autopilot import MARKER
 from taskie.project import working_tree
-from taskie.store import StoreError, read_regular, replace
+from taskie.store import FAILING, DiskError, StoreError, mode_of, read_regular, replace
 
 FOLDER = os.path.join("taskie", "autopilot")
 NEXT = ".next"  # what is about to be written: a process may end between the two files
@@ -27,8 +28,9 @@ def place(root: str) -> str | None:
     if top is None or directory is None:
         return None
     folder = os.path.join(directory, FOLDER)
-    if any(os.path.lexists(each) and not os.path.isdir(each) for each in (os.path.dirname(folder), folder)):
-        return None  # something else is in the way
+    for each in (os.path.dirname(folder), folder):
+        if mode_of(each) and not stat.S_ISDIR(mode_of(each, follow=True)):
+            return None  # something else is in the way
     inner = os.path.relpath(os.path.realpath(root), top)
     name = MARKER if inner == "." else f"{inner.replace('%', '%25').replace('/', '%2F')}%2F{MARKER}"
     return os.path.join(folder, name)
@@ -37,10 +39,12 @@ def place(root: str) -> str | None:
 def _git_directory(top: str) -> str | None:
     """Without asking git, which would cost the hook a process."""
     at = os.path.join(top, ".git")
-    if os.path.isdir(at):
+    if stat.S_ISDIR(mode_of(at, follow=True)):
         return at
     try:
         named = os.fsdecode(read_regular(at) or b"")
+    except DiskError:
+        raise
     except StoreError:
         return None
     target = os.path.join(top, named[len("gitdir: ") :].rstrip("\n"))
@@ -59,7 +63,9 @@ def write(root: str, path: str, data: bytes) -> None:
     if copy is not None:
         try:
             os.makedirs(os.path.dirname(copy), exist_ok=True)
-        except OSError:
+        except OSError as error:
+            if error.errno in FAILING:
+                raise StoreError(f"{copy} cannot be written ({error.strerror})") from None
             copy = None  # a git directory that cannot be written to has no copy either
     if copy is not None:
         replace(copy + NEXT, data)

@@ -22,8 +22,9 @@ from taskie.autopilot.shape import is_word as is_word
 from taskie.autopilot.shape import new as new
 from taskie.autopilot.shape import new_task as new_task
 from taskie.autopilot.table import END, LIMITS, Position
+from taskie.project import is_inside
 from taskie.protocol import parse_json, shown
-from taskie.store import MAX_STATE, Lock, StoreError, read_regular
+from taskie.store import MAX_STATE, Lock, StoreError, read_regular, sweep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ def restore(root: str) -> bool:
 
 
 def need(root: str) -> State:
-    """The state; without one StateError says how to begin."""
+    """The state, for a command; without one StateError says how to begin."""
+    sweep(path_of(root))  # what a killed command has left would be a change that nobody has reported
     state = load(root)
     if state is None:
         left = removed(root)
@@ -133,6 +135,8 @@ def need(root: str) -> State:
         raise StateError(
             f"there is no {MARKER} in {root}.{before} Begin with `taskie autopilot init SPEC_ID SPEC_PATH`."
         )
+    if is_inside(root, state["spec_path"]):
+        sweep(os.path.realpath(os.path.join(root, state["spec_path"])))
     return state
 
 

@@ -13,7 +13,7 @@ from taskie.programs import Command, find_program
 from taskie.programs import run as run_program
 from taskie.project import is_inside
 from taskie.protocol import shown
-from taskie.store import StoreError, remove
+from taskie.store import StoreError, close, remove
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -90,7 +90,7 @@ def run(argv: Sequence[str], *, cwd: str, root: str, env: Mapping[str, str], sec
     finally:
         progress.clear()
         logs.settle(fd)
-        os.close(fd)
+        close(fd)
         remove(record)
     return _judged(outcome, account).replace(log=log)
 
@@ -137,7 +137,7 @@ def _last_lines(log: str) -> list[str]:
     try:
         return logs.last_lines(fd)
     finally:
-        os.close(fd)
+        close(fd)
 
 
 def _recorded(path: str, cwd: str, root: str) -> _Account | None:

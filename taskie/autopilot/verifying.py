@@ -16,7 +16,7 @@ from taskie.autopilot import state as states
 from taskie.autopilot.table import check
 from taskie.programs import Command, Outcome, Programs
 from taskie.protocol import shown
-from taskie.store import StoreError
+from taskie.store import StoreError, close
 from taskie.values import Value
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class _Shell:
             self._programs.__exit__(*error)
         finally:
             for fd in self._files:
-                os.close(fd)
+                close(fd)
 
     def run(self, script: str, seconds: float, wanted: int) -> tuple[str | None, str]:
         """What is wrong with how it ended, if anything, and its output."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from taskie.store import close
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +56,7 @@ def since_told(directory: str) -> bytes:
     except OSError:  # a FIFO, a directory
         return b""
     finally:
-        os.close(fd)
+        close(fd)
     return end.rpartition(f"] {TOLD}: ".encode())[2]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
@@ -12,7 +11,7 @@ from taskie.claudex.state import PLAN, is_review_id, now
 from taskie.claudex.texts import Names
 from taskie.project import is_inside, own_command, quoted
 from taskie.protocol import shown
-from taskie.store import StoreError, close, replace
+from taskie.store import FAILING, StoreError, close, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 PLAN_FILE = "PLAN.md"
 REVIEWS = "reviews"
 _LEFT = ("-runner.sh", "-prompt.txt", ".lock", ".told")
-FAILING = (errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # it may be there nevertheless
 _ENOUGH = 1 << 16
 _DIGESTED = 1 << 22
 _MOST_EARLIER = 20
@@ -144,7 +142,7 @@ def is_news(directory: str, review_id: str, session_id: str | None) -> bool:
     except OSError:
         pass
     finally:
-        os.close(fd)
+        close(fd)
     return True
 
 

@@ -7,6 +7,7 @@ import os
 from taskie.git import own_environment
 from taskie.programs import Command, find_program, run
 from taskie.project import working_tree
+from taskie.store import close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def is_tracked(path: str, env: Mapping[str, str]) -> bool:
         argv = (program, *_CAREFUL, "ls-files", "--error-unmatch", "--", name)
         outcome = run(Command("project", argv, directory, own_environment(env), nowhere, nowhere, seconds=LONGEST))
     finally:
-        os.close(nowhere)
+        close(nowhere)
     return outcome.exit_code == 0
 
 

@@ -12,7 +12,7 @@ from taskie.gauntlet.verdict import GateResult, Problem, Unable
 from taskie.programs import Command
 from taskie.project import is_inside
 from taskie.protocol import shown
-from taskie.store import digest, remove
+from taskie.store import close, digest, remove
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -216,7 +216,7 @@ class CheckRun:
     def _close(self) -> None:
         remove(self._record)
         logs.settle(self._fd)
-        os.close(self._fd)
+        close(self._fd)
 
     def _may_fix(self) -> bool:
         """Once; and not where what it changes would be lost, and the check green for that."""

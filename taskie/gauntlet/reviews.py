@@ -17,7 +17,7 @@ from taskie.gauntlet.rules import GATE, name_rule, take, whole_rule
 from taskie.gauntlet.verdict import GateResult, Problem, Unable
 from taskie.programs import Command
 from taskie.protocol import shown
-from taskie.store import StoreError, digest, read_beginning, replace
+from taskie.store import StoreError, close, digest, read_beginning, replace
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -198,7 +198,7 @@ class ReviewRun:
         lines = logs.tail(complaints)
         logs.settle(complaints)
         for fd in self._open:
-            os.close(fd)
+            close(fd)
         option = unknown_option(lines, self._leave_out) if outcome.exit_code else None
         if option:
             self._leave_out.append(option)  # an older client: ask again without it

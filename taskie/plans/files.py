@@ -18,6 +18,7 @@ MAX_TEXT = 16 * 1024 * 1024
 # What an earlier review is called: while the reviewer runs, when what stands in its place is half a review; and once
 # that is complete, which counts when the state is written.
 OLD, REPLACED = ".old", ".replaced"
+RUNNING = ".review-running.json"  # while a review runs
 
 
 class PlanDirectory(Value):
@@ -34,8 +35,8 @@ class PlanDirectory(Value):
 class Contents(Value):
     """The names of the Markdown files directly in a plan, those of them that are `regular` files rather than links
     or reviews without a word, whether there are `nested` ones, and the text of `tasks.md`: None if it cannot be read,
-    for the reason `problem`. `aside` are hidden names: reviews that were set aside. A plan can be `gone` by now; or
-    nobody can tell what it holds, which is `unlisted`, a sentence."""
+    for the reason `problem`. `aside` are hidden names of what only a running review has. A plan can be `gone` by now;
+    or nobody can tell what it holds, which is `unlisted`, a sentence."""
 
     names: tuple[str, ...] = ()
     regular: tuple[str, ...] = ()
@@ -113,7 +114,9 @@ def _is_unknown(path: str) -> bool:
 
 
 def is_aside(name: str) -> bool:
-    """Whether a file in a plan has the name of one that was set aside."""
+    """Whether a file in a plan has the name of a review that was set aside, or of the announcement of one."""
+    if name in (RUNNING, f"{RUNNING}.new"):
+        return True
     return name.startswith(".") and name.endswith((f".md{OLD}", f".md{REPLACED}")) and "-review-" in name
 
 

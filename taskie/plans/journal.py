@@ -15,7 +15,7 @@ import time
 from taskie.plans.running import Running as Running
 from taskie.plans.running import running as running
 from taskie.protocol import parse_json, shown
-from taskie.store import UNLOCKABLE, StoreError, read_regular, remove, replace
+from taskie.store import UNLOCKABLE, StoreError, close, read_regular, remove, replace
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -104,7 +104,7 @@ def append(plan: str, entry: Entry) -> str | None:
                 unfinished = size and os.pread(fd, 1, size - 1) != b"\n"
                 _write(fd, b"\n" + line if unfinished else line, size, path)
         finally:
-            os.close(fd)
+            close(fd)
     except StoreError as error:
         return str(error)
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -268,9 +268,9 @@ def _open_locked(path: str) -> int:
         except (BlockingIOError, FileNotFoundError):
             pass  # somebody else is writing, or has replaced or removed it meanwhile
         except BaseException:
-            os.close(fd)
+            close(fd)
             raise
-        os.close(fd)
+        close(fd)
         if time.monotonic() >= until:
             raise StoreError(f"{FILE} is being written by another process")
         time.sleep(0.005)

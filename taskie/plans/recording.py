@@ -10,8 +10,9 @@ import time
 
 from taskie.errors import Interrupted
 from taskie.plans import journal
+from taskie.plans.files import RUNNING
 from taskie.plans.phases import ONE_TASK
-from taskie.plans.running import FILE, Announced, Running, utc
+from taskie.plans.running import Announced, Running, utc
 from taskie.protocol import shown
 from taskie.store import remove, timestamp
 
@@ -64,7 +65,7 @@ class Unrecorded:
     """A review without an entry. What a killed one has announced is removed here as well."""
 
     def __init__(self, plan: str) -> None:
-        remove(os.path.join(plan, FILE))
+        remove(os.path.join(plan, RUNNING))
 
     def __enter__(self) -> Unrecorded:
         return self

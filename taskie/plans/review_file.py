@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 
-from taskie.plans.files import OLD, REPLACED
+from taskie.plans.files import OLD, REPLACED, RUNNING
 from taskie.store import StoreError, remove
 
 TYPE_CHECKING = False
@@ -69,6 +69,9 @@ class ReviewFile:
 def put_right(plan: str, names: Iterable[str], due: str | None) -> None:
     """What a process that was killed has left there, by the name of the review that the state says is due."""
     for hidden in names:
+        if hidden.startswith(RUNNING):
+            remove(os.path.join(plan, hidden))
+            continue
         kind = OLD if hidden.endswith(OLD) else REPLACED
         name = hidden[1 : -len(kind)]
         try:

@@ -9,7 +9,7 @@ import os
 
 from taskie.config import LETTERS
 from taskie.programs import MAX_OUTPUT
-from taskie.store import StoreError, remove, timestamp
+from taskie.store import StoreError, close, remove, timestamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,9 +53,12 @@ class ReviewLog:
 
     def read(self) -> tuple[bytes, bytes]:
         """What it said and what it complained about; a flood is cut."""
-        size = os.fstat(self.stdout).st_size
-        said = os.pread(self.stdout, size, 0) if size <= MAX_OUTPUT else b""
-        return said, os.pread(self.stderr, MAX_STDERR, self._begins)
+        try:
+            size = os.fstat(self.stdout).st_size
+            said = os.pread(self.stdout, size, 0) if size <= MAX_OUTPUT else b""
+            return said, os.pread(self.stderr, MAX_STDERR, self._begins)
+        except OSError as error:
+            raise StoreError(f"what the reviewer said cannot be read ({error.strerror})") from None
 
     def end(self, how: str) -> None:
         """Say what ended it; the log stays. A full disk leaves what is there."""
@@ -87,7 +90,7 @@ class ReviewLog:
     def __exit__(self, *_: object) -> None:
         for fd in (self.stdout, self.stderr):
             if fd >= 0:
-                os.close(fd)
+                close(fd)
 
 
 def _quoted(word: str) -> str:

@@ -11,15 +11,15 @@ import os
 import stat
 import time
 
+from taskie.plans.files import RUNNING
 from taskie.protocol import parse_json
-from taskie.store import remove
+from taskie.store import close, remove
 from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-FILE = ".review-running.json"
 MAX = 32 * 1024
 
 
@@ -49,7 +49,7 @@ class Announced:
     """
 
     def __init__(self, plan: str, review: Running) -> None:
-        self._path = os.path.join(plan, FILE)
+        self._path = os.path.join(plan, RUNNING)
         self._review = review
         self._fd = -1
 
@@ -70,7 +70,7 @@ class Announced:
             try:
                 if not remove(self._path):
                     os.ftruncate(self._fd, 0)  # what cannot be removed says nothing any more
-                os.close(self._fd)
+                close(self._fd)
             except OSError:
                 pass  # nobody holds it now, which is what counts
             self._fd = -1
@@ -79,7 +79,7 @@ class Announced:
 def running(plan: str) -> Running | None:
     """The review that runs now, if one does."""
     try:
-        fd = os.open(os.path.join(plan, FILE), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = os.open(os.path.join(plan, RUNNING), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -90,7 +90,7 @@ def running(plan: str) -> Running | None:
     except OSError:
         return None
     finally:
-        os.close(fd)
+        close(fd)
 
 
 def _running(data: bytes) -> Running | None:

@@ -21,7 +21,7 @@ from taskie import config, programs
 from taskie.plans.providers import CLAUDE, PROVIDERS, provider_of
 from taskie.protocol import shown
 from taskie.setup import editing, gates, paths, settings
-from taskie.store import UNLOCKABLE, StoreError
+from taskie.store import UNLOCKABLE, StoreError, close
 
 SECONDS = 20.0
 # Stands in for stop_hook.py, which stop-hook.sh starts with the interpreter that it chooses.
@@ -146,7 +146,7 @@ def _unlockable(directory: str) -> str | None:
     except OSError as error:
         return error.strerror if error.errno in UNLOCKABLE else None
     finally:
-        os.close(fd)
+        close(fd)
     return None
 
 

@@ -54,6 +54,26 @@ def test_a_head_that_git_cannot_read_after_the_commit(
     assert ready.project.git("diff", "--cached", "--name-only").split() == ["mine.txt"]
 
 
+@pytest.mark.parametrize("verb", ["rev-parse", "log"])
+def test_a_git_that_fails_right_after_the_commit(
+    ready: Autopilot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """It has not said that there is no commit: the next try finds it, and the index does not undo it."""
+    program, made = tmp_path / "bin" / "git", tmp_path / "made"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\n[ -e {made} ] && [ "$1" = {verb} ] && {{ rm {made}; kill -9 $$; }}\n'
+        f'[ "$1" = commit ] && touch {made}\nexec {shutil.which("git")} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setitem(ready.project.env, "PATH", f"{program.parent}:{ready.project.env['PATH']}")
+    assert "run this again" in ready.fails("commit", "-m", "feat(app): greet")
+    assert not made.exists()
+    commit(ready)
+    assert ready.project.git("log", "--format=%s").splitlines()[:2] == ["feat(app): greet", "More"]
+    assert ready.project.git("diff", "--cached", "--name-only").split() == ["mine.txt"]
+
+
 @pytest.mark.parametrize(
     "message",
     ["", "greet", "feat: greet", "feat(): greet", "feat(app) greet", "feat(app):greet", "feat(app): ", "Feat(app): x",

@@ -93,7 +93,14 @@ def test_closing_fails(project: Project, plan: Plan, faulty: Faulty, words: tupl
         assert json.loads((plan.path / "state.json").read_text())["max_reviews"] == 3
 
 
-@pytest.mark.parametrize("end", ["state.json", ".state.json.new", "/test-plan", "/plans"])
+# Also of what the reviewer wrote into, which has no name any more, and of pipes, whose names end like this.
+AT_A_REVIEW = (
+    "state.json", ".state.json.new", "/test-plan", "/plans", "/.review-1.log", "/.review-1.log.out (deleted)",
+    "/reviews.jsonl", "/.review-running.json", "]",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("end", AT_A_REVIEW)
 def test_closing_fails_at_a_stop(
     checked_hook: CheckedHook, plan: Plan, reviewer: Reviewer, faulty: Faulty, end: str
 ) -> None:
@@ -101,3 +108,53 @@ def test_closing_fails_at_a_stop(
     reviewer.reviews(plan.path)
     assert_blocked(checked_hook(process=True, env=faulty(f"close={EIO}@{end}")))
     assert plan.state.read()["next_phase"] == "post-plan-review"
+
+
+def test_a_reviewer_whose_answer_cannot_be_read(
+    checked_hook: CheckedHook, plan: Plan, reviewer: Reviewer, faulty: Faulty
+) -> None:
+    plan.state.write(next_phase="plan-review")
+    reviewer.reviews(plan.path)
+    result = checked_hook(process=True, env=faulty(f"read={EIO}@.out (deleted)"))
+    assert_approved(result, r"Review failed: what the reviewer said cannot be read \(Input/output error\)")
+    assert_blocked(checked_hook(process=True))
+
+
+@pytest.mark.parametrize("end", ["/console.1.log", "/check_._lint.1.log", "/gauntlet_logs"])
+def test_closing_fails_at_a_stop_with_gates(
+    checked_hook: CheckedHook, project: Project, faulty: Faulty, end: str
+) -> None:
+    gates = project.path / ".gauntlet"
+    (gates / "checks").mkdir(parents=True)
+    (gates / "checks" / "lint.yml").write_text('{"command": "echo wrong; exit 1"}')
+    (gates / "config.yml").write_text('{"entry_points": [{"path": ".", "checks": ["lint"]}]}')
+    project.git()
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "Begin")
+    (project.path / "work.txt").write_text("work\n")
+    result = checked_hook(process=True, env={"TASKIE_TRUST": "1", **faulty(f"close={EIO}@{end}")})
+    assert_blocked(result, "check:.:lint: exit code 1")
+
+
+@pytest.mark.parametrize("number", range(23, 30))  # while it writes
+def test_a_repository_that_cannot_be_seen_for_a_moment(project: Project, faulty: Faulty, number: int) -> None:
+    """Without one there is no copy of the state, by which a later command knows that nobody else has changed it."""
+    project.git()
+    (project.path / "spec.md").write_text("# Spec\n")
+
+    def taskie(*words: str, **env: str) -> int:
+        return run_process(["autopilot", *words], cwd=project.path, env={**project.env, **env}).code
+
+    assert taskie("init", "SPEC-1", "spec.md") == 0
+    taskie("plan", '[{"id": 1, "name": "first"}]', **faulty(f"stat={EIO}@/.git#{number}"))
+    assert taskie("plan", '[{"id": 1, "name": "first"}]') == 0
+
+
+def test_an_engine_whose_files_the_disk_does_not_show(checked_hook: CheckedHook, plan: Plan, faulty: Faulty) -> None:
+    """Python takes a folder without them for a package that is empty; the other engines answer."""
+    plan.state.write(phase="complete", next_phase=None)
+    (plan.path / "nested").mkdir()
+    (plan.path / "nested" / "file.md").touch()
+    result = checked_hook(process=True, env=faulty(f"stat={EIO}@/taskie/claudex/__init__.py"))
+    assert_blocked(result, "nested")
+    assert "engine claudex failed (ImportError: taskie.claudex cannot be read)" in result.stderr

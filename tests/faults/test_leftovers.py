@@ -27,6 +27,7 @@ KILLED = ("create", "write", "fsync", "rename")
 COMMANDS = {
     "state set": (("state", "set", "max_reviews=3"), ("/.state.json.new",)),
     "claudex start": (("claudex", "start", "plan", "a topic"), (".state.new", "-prompt.txt.new", "/..gitignore.new")),
+    "what it trusts": (("claudex", "start", "plan", "a topic"), (".json.new",)),
     "autopilot init": (
         ("autopilot", "init", "SPEC-1", "spec.md"),
         ("/.autopilot-state.json.new", "/.autopilot-state.json.next.new", "/.spec.md.new"),
@@ -108,6 +109,37 @@ def test_the_next_stop_sweeps(killing: Killing, plan: Plan, reviewer: Reviewer, 
     assert killing.run([HOOK, "--fail-open"], stdin=stop) == 0
     assert plan.state.read()["next_phase"] == "post-plan-review"
     assert killing.left == set()
+
+
+@pytest.mark.parametrize("name", [".review-running.json", ".plan-review-1.md.replaced"])
+def test_the_next_stop_sweeps_what_a_review_has_left(
+    killing: Killing, plan: Plan, reviewer: Reviewer, events: Events, name: str
+) -> None:
+    """Also if no review is due any more: it was killed when all was done but this."""
+    plan.state.write(next_phase="plan-review")
+    plan.write("plan-review-1.md", "# Of an earlier cycle\n")
+    reviewer.reviews(plan.path)
+    stop = json.dumps(events.stop())
+    assert killing.run([HOOK, "--fail-open"], f"unlink=-9@/{name}", stdin=stop) == -9
+    assert (plan.path / name).exists()
+    assert plan.state.read()["next_phase"] == "post-plan-review"
+    assert killing.run([HOOK, "--fail-open"], stdin=stop) == 0
+    assert not (plan.path / name).exists()
+
+
+@pytest.mark.usefixtures("everything")
+def test_what_is_left_is_no_change_of_the_task(killing: Killing, project: Project) -> None:
+    """Else the same command would be refused from now on, for a file that nobody has changed."""
+    taskie = [sys.executable, str(PROGRAM), "autopilot"]
+    done = [*taskie, "advance", '{"step": "coder", "files_changed": ["work.txt"]}']
+    assert killing.run([*taskie, "init", "SPEC-1", "spec.md"]) == 0
+    assert killing.run([*taskie, "plan", '[{"id": 1, "name": "first"}]', "--test-command", "true"]) == 0
+    (project.path / "work.txt").write_text("more work\n")
+    assert killing.run(done, fault("fsync", "/.autopilot-state.json.new")) == -9
+    assert killing.run(done, fault("fsync", "/.spec.md.new")) == -9
+    killing.run(done)
+    assert killing.left == set()
+    assert killing.run([*taskie, "test"]) == 0
 
 
 class TestTheTemporaryFile:

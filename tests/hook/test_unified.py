@@ -12,6 +12,7 @@ import pytest
 
 from taskie import engines as registry
 from taskie import hook
+from taskie.errors import CommandError
 from taskie.guard import Turn
 from taskie.project import Context
 from taskie.protocol import Decision, Event, render
@@ -83,6 +84,24 @@ def test_an_error_stops_neither_the_others_nor_the_stop(
     assert "RuntimeError: unforeseen" in said.warnings[0]
     assert "Traceback" in capfd.readouterr().err
     assert "unforeseen" in (tmp_path / "cache" / "taskie" / "hook.log").read_text()
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), ImportError("no module"), CommandError("no disk")])
+def test_what_the_system_refuses_is_told_without_a_traceback(
+    engines: Callable[..., None], tmp_path: Path, capfd: pytest.CaptureFixture[str], error: Exception
+) -> None:
+    """Nothing of ours is to be mended; what there is to look at is in the log."""
+
+    def broken(*_: object) -> Decision:
+        raise error
+
+    engines(broken, lambda *_: Decision(reason="stay"))
+    said = decide(tmp_path)
+    assert said.reason == "stay"
+    assert str(error) in said.warnings[0]
+    assert "Traceback" not in capfd.readouterr().err
+    log = tmp_path / "cache" / "taskie" / "hook.log"
+    assert log.exists() != isinstance(error, CommandError)
 
 
 def test_an_error_is_said_also_where_no_log_can_be_written(engines: Callable[..., None], tmp_path: Path) -> None:

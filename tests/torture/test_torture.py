@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support import ROOT
 
+from taskie import cli
+from taskie.engines import ENGINES
 from tools.torture import mutants, mutating, places
 from tools.torture.results import Failure, Result, table
-from tools.torture.stage import Point
+from tools.torture.scenes import SCENES
+from tools.torture.stage import MADE, Point
 
 
 def torture(*words: str) -> subprocess.CompletedProcess[str]:
@@ -149,3 +154,43 @@ class TestTheSweep:
 def test_a_name_without_what_differs_from_run_to_run() -> None:
     assert places.plain("a/.state.json.1234.ab12") == places.plain("a/.state.json.9.ab7")
     assert places.plain("a/.state.json.1.x") != places.plain("a/state.json")
+
+
+# What changes nothing, and the demo, which works in a folder of its own.
+NO_SCENE = {
+    "autopilot blueprint", "autopilot pre-check", "autopilot status", "claudex status", "demo", "doctor",
+    "gauntlet detect", "gauntlet list", "gauntlet status", "gauntlet validate", "next", "state get", "status",
+    "statusline", "watch",
+}  # fmt: skip
+HOOKS = ("stop-hook", "subagent-stop", "pre-tool-use")
+
+
+def _commands(parser: argparse.ArgumentParser, words: str = "") -> list[str]:
+    below = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    found = [_commands(inner, f"{words} {word}") for each in below for word, inner in each.choices.items()]
+    return [leaf for leaves in found for leaf in leaves] or [words.strip()]
+
+
+def test_every_command_that_writes_has_a_scene(tmp_path: Path) -> None:
+    loops = tmp_path / ".claude" / "claudex"
+    loops.mkdir(parents=True)
+    (loops / "20260101-000000-abcdef.state").touch()
+    place = SimpleNamespace(path=tmp_path, hook=["hook"], taskie=lambda *words: words)
+    shown = {" ".join(scene.command(place)) + " " for scene in SCENES.values()}  # type: ignore[arg-type]
+    known = {leaf for words in ([], *([name] for name in ENGINES)) for leaf in _commands(cli._parser(words)[0])}
+    commands = {each for each in known if not each.endswith(HOOKS) and each not in ENGINES}
+    missing = {each for each in commands if not any(words.startswith(f"{each} ") for words in shown)}
+    assert missing == NO_SCENE
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [
+        ("project/.claude/claudex/20260101-000000-abcdef-runner.sh", True),
+        ("project/.claude/claudex/20260101-000000-abcdef.state", False),
+        ("project/.claude/claudex/20260101-000000-abcdef/findings-round-1.md", False),
+        ("project/.claude/claudex/mine-prompt.txt", False),
+    ],
+)
+def test_what_is_written_anew_is_known_by_its_whole_name(name: str, fits: bool) -> None:
+    assert bool(MADE.match(name)) is fits

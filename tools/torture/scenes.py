@@ -3,102 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Callable
 
-from pytest_taskie._workspace import Project, path_without_agents
+from taskie.autopilot import REVIEWERS
 from tools.torture import places
+from tools.torture.place import Place
 
-# A reviewer: writes the file that it was asked for, or answers a gate's question, and needs no interpreter.
-REVIEWER = """#!/bin/sh
-asked="$*$(cat)"
-case $asked in
-*"Write your review to "*)
-    rest=${asked#*Write your review to }
-    printf '# Review\\n\\n1. A name.\\n\\nVERDICT: FAIL\\n' >"${rest%%.md*}.md"
-    answer='{"verdict": "FAIL"}' ;;
-*) answer='{"status": "pass", "violations": []}' ;;
-esac
-echo '{"type": "result", "subtype": "success", "is_error": false, "result": "done", "structured_output": '"$answer"'}'
-"""
 SPEC = "ai/features/FTR-1.md"
-
-
-class Place:
-    """One project at one path, the product beside it, and a reviewer on the PATH."""
-
-    def __init__(self, root: Path, product: Path) -> None:
-        self.product = product
-        self.root = root
-        programs = root.parent / "programs"
-        if not programs.exists():
-            programs.mkdir(parents=True)
-            (programs / "claude").write_text(REVIEWER)
-            (programs / "claude").chmod(0o755)
-            links = root.parent / "links"
-            (programs / "path").write_text(path_without_agents("/usr/local/bin:/usr/bin:/bin", links))
-        self.project = Project(root, f"{programs}:{(programs / 'path').read_text()}")
-        self.path = self.project.path
-        self.env = {
-            **{name: value for name, value in self.project.env.items() if name != "PYTHONDONTWRITEBYTECODE"},
-            "CLAUDE_PROJECT_DIR": str(self.path),
-            "CLAUDE_CODE_SESSION_ID": self.project.session_id,
-            "TASKIE_TRUST": "1",
-            "CI": "",
-            "LC_ALL": "C.UTF-8",
-        }
-
-    def taskie(self, *words: str) -> list[str]:
-        return [sys.executable, "-I", "-S", str(self.product / "bin" / "taskie"), *words]
-
-    @property
-    def hook(self) -> list[str]:
-        return [str(self.product / "hooks" / "stop-hook.sh"), "--fail-open"]
-
-    def event(self, **fields: Any) -> bytes:
-        event = {
-            "session_id": self.project.session_id,
-            "transcript_path": str(self.project.transcript),
-            "cwd": str(self.path),
-            "permission_mode": "default",
-            "hook_event_name": "Stop",
-            "stop_hook_active": False,
-            "last_assistant_message": "Done.",
-            **fields,
-        }
-        return json.dumps(event).encode() + b"\n"
-
-    def do(self, *words: str, code: int | None = 0) -> str:
-        """A command on the way there, which must succeed."""
-        done = subprocess.run(
-            self.taskie(*words), cwd=self.path, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
-        if code is not None and done.returncode != code:
-            raise RuntimeError(f"taskie {' '.join(words)} ended with {done.returncode}: {done.stderr}{done.stdout}")
-        return done.stdout
-
-    def write(self, name: str, text: str) -> None:
-        (self.path / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.path / name).write_text(text)
-
-    def commit(self, message: str = "Work") -> None:
-        self.project.git("add", "-A")
-        self.project.git("commit", "-q", "-m", message)
-
-    def repository(self) -> None:
-        """With few files, since it is copied thousands of times."""
-        self.project.git()
-        self.project.git("config", "maintenance.auto", "false")
-        self.project.git("config", "gc.auto", "0")
-        shutil.rmtree(self.path / ".git" / "hooks", ignore_errors=True)
-
-    def pack(self) -> None:
-        self.project.git("repack", "-a", "-d", "-q")
 
 
 @dataclass(frozen=True)
@@ -152,6 +65,24 @@ def _gates(place: Place, lint: str = "echo wrong; exit 1") -> None:
 def _gates_that_pass(place: Place) -> None:
     """So that the review is run, too."""
     _gates(place, "echo right")
+
+
+def _gates_not_trusted(place: Place) -> None:
+    _gates(place)
+    del place.env["TASKIE_TRUST"]
+
+
+def _gates_trusted(place: Place) -> None:
+    _gates_not_trusted(place)
+    done = places.run(place.taskie("trust"), cwd=place.path, env=place.env, typed=b"y\n")
+    assert done.code == 0, done
+
+
+def _gates_skipped(place: Place) -> None:
+    _gates_ran(place)
+    words = ("gauntlet", "skip", "lint", "--reason", "a flaky server")
+    done = places.run(place.taskie(*words), cwd=place.path, env=place.env, typed=b"y\n")
+    assert done.code == 0, done
 
 
 def _gates_ran(place: Place) -> None:
@@ -232,19 +163,27 @@ def _regression(place: Place) -> None:
     _advance(place, "tester", result="passed")
 
 
-def _reviewed(place: Place) -> None:
+def _before_review(place: Place) -> None:
     _coded(place)
     place.do("autopilot", "test")
     _advance(place, "tester", result="passed")
     _advance(place, "pre_check_code", result="pass")
     _advance(place, "pre_check_blueprint", result="skip")
+
+
+def _reviewed(place: Place) -> None:
+    _before_review(place)
     _advance(place, "spec_reviewer", result="approved")
     _advance(place, "code_quality", result="approved")
 
 
-def _over(place: Place) -> None:
+def _committed(place: Place) -> None:
     _reviewed(place)
     place.do("autopilot", "commit", "-m", "feat(app): greet")
+
+
+def _over(place: Place) -> None:
+    _committed(place)
     place.do("autopilot", "verify", "--wait", "0")
 
 
@@ -263,6 +202,11 @@ def _installed(place: Place) -> None:
     place.do("install", "--local")
 
 
+def _installed_in_codex(place: Place) -> None:
+    _codex(place)
+    place.do("install", "--client", "codex")
+
+
 def _codex(place: Place) -> None:
     folder = place.project.home / ".codex"
     folder.mkdir()
@@ -277,12 +221,27 @@ def _hook(place: Place) -> Sequence[str]:
     return place.hook
 
 
+def _hook_of(event: str) -> Callable[[Place], Sequence[str]]:
+    return lambda place: [place.hook[0], event]
+
+
 def _mark_done(place: Place) -> Sequence[str]:
     (state,) = (place.path / ".claude" / "claudex").glob("*.state")
     return place.taskie("claudex", "mark-done", state.stem)
 
 
 STOP: Mapping[str, Any] = {}
+ANSWERED: Mapping[str, Any] = {
+    "hook_event_name": "SubagentStop",
+    "agent_type": REVIEWERS["spec_reviewer"],
+    "agent_id": "a1",
+    "last_assistant_message": '{"status": "approved"}',
+}
+EDITS: Mapping[str, Any] = {
+    "hook_event_name": "PreToolUse",
+    "tool_name": "Write",
+    "tool_input": {"file_path": "src/new.py", "content": ""},
+}
 SCENES: dict[str, Scene] = {
     "plan-stop": Scene(_plan, _hook, True, STOP),
     "plan-stop-again": Scene(_plan_again, _hook, True, STOP),
@@ -292,7 +251,12 @@ SCENES: dict[str, Scene] = {
     "gauntlet-stop-open": Scene(_gates_ran, _hook, True, STOP, git=True),
     "claudex-stop": Scene(_draft, _hook, True, STOP),
     "claudex-stop-round": Scene(_findings, _hook, True, STOP),
+    "gauntlet-stop-waiting": Scene(_gates_not_trusted, _hook, True, STOP, git=True),
     "autopilot-stop": Scene(_coded, _hook, True, STOP, git=True),
+    "autopilot-subagent-stop": Scene(_before_review, _hook_of("--subagent-stop"), True, ANSWERED, git=True),
+    "autopilot-pre-tool-use": Scene(_begun, _hook_of("--pre-tool-use"), True, EDITS, git=True),
+    "trust": Scene(_gates_not_trusted, _command("trust"), typed=b"y\n", git=True),
+    "untrust": Scene(_gates_trusted, _command("untrust"), git=True),
     "state-set": Scene(_plan, _command("state", "set", "max_reviews=5")),
     "state-begin": Scene(_plan, _command("state", "begin", "new-plan")),
     "state-repair": Scene(_spoiled, _command("state", "repair")),
@@ -300,6 +264,8 @@ SCENES: dict[str, Scene] = {
     "limit": Scene(_plan, _command("limit", "9")),
     "report": Scene(_plan_again, _command("report")),
     "claudex-start": Scene(lambda place: None, _command("claudex", "start", "plan", "--", "a greeting")),
+    "claudex-start-review": Scene(_gates, _command("claudex", "start", "review"), git=True),
+    "claudex-continue": Scene(_draft, _command("claudex", "continue")),
     "claudex-mark-done": Scene(_findings, _mark_done),
     "claudex-cancel": Scene(_draft, _command("claudex", "cancel")),
     "claudex-rollback": Scene(_findings, _command("claudex", "rollback")),
@@ -308,20 +274,29 @@ SCENES: dict[str, Scene] = {
     "gauntlet-skip": Scene(
         _gates_ran, _command("gauntlet", "skip", "lint", "--reason", "a flaky server"), typed=b"y\n", git=True
     ),
+    "gauntlet-unskip": Scene(_gates_skipped, _command("gauntlet", "unskip", "lint"), git=True),
+    "gauntlet-check": Scene(_gates, _command("gauntlet", "check"), git=True),
+    "gauntlet-review": Scene(_gates, _command("gauntlet", "review"), git=True),
     "gauntlet-init": Scene(_makefile, _command("gauntlet", "init"), git=True),
     "autopilot-init": Scene(_spec, _command("autopilot", "init", "FTR-1", SPEC), git=True),
+    "autopilot-init-worktree": Scene(_spec, _command("autopilot", "init", "--worktree", "FTR-1", SPEC), git=True),
     "autopilot-plan": Scene(_begun, _command("autopilot", "plan", '[{"id": 1, "name": "first"}]'), git=True),
     "autopilot-advance": Scene(
         _planned,
         _command("autopilot", "advance", '{"step": "coder", "files_changed": ["src/app.py"]}'),
         git=True,
     ),
+    "autopilot-update": Scene(_coded, _command("autopilot", "update", "1", "tester", "pass"), git=True),
     "autopilot-test": Scene(_coded, _command("autopilot", "test"), git=True),
     "autopilot-regression": Scene(_regression, _command("autopilot", "regression", "--", "true"), git=True),
     "autopilot-commit": Scene(_reviewed, _command("autopilot", "commit", "-m", "feat(app): greet"), git=True),
+    "autopilot-verify": Scene(_committed, _command("autopilot", "verify", "--wait", "0"), git=True),
     "autopilot-finish": Scene(_over, _command("autopilot", "finish"), git=True),
     "autopilot-restore": Scene(_removed, _command("autopilot", "restore"), git=True),
     "install": Scene(_settings, _command("install", "--local")),
     "install-codex": Scene(_codex, _command("install", "--client", "codex")),
+    "install-project": Scene(_settings, _command("install", "--project")),
+    "install-user": Scene(_settings, _command("install", "--user")),
     "uninstall": Scene(_installed, _command("uninstall", "--local")),
+    "uninstall-codex": Scene(_installed_in_codex, _command("uninstall", "--client", "codex")),
 }

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.torture import places
+from tools.torture.place import Place
 from tools.torture.places import Ended
 from tools.torture.results import Failure
-from tools.torture.scenes import SCENES, Place, Scene
+from tools.torture.scenes import SCENES, Scene
 
 READ, STAT, WRITE, CLOSE, SPAWN, WAIT, CHANGE = 1, 2, 4, 8, 16, 32, 64  # as in shim.c
 EIO, EAGAIN, ENOSPC, SIGKILL = 5, 11, 28, 9
@@ -29,7 +30,21 @@ TORN_ALLOWED = re.compile(r"\.log$|\.jsonl$|-review-\d+\.md$|/\.test-output/|/cl
 # What is ours to write, whenever there is a reason; a file that is not is the user's.
 OURS = re.compile(r"project/(?:gauntlet_logs|\.git|\.claude/claudex|autopilot-state|ai/)|.*/state\.json$")
 # What is there after a fault although a run without one leaves nothing of the kind.
-TOLD = re.compile(r"home/\.cache/taskie/hook\.log|project/gauntlet_logs/|project/ai/\.test-output/|.*/claudex/log$")
+TOLD = re.compile(
+    r"home/\.cache/taskie/hook\.log|project/gauntlet_logs/|project/ai/\.test-output/|.*/claudex/log$"
+    # of a review that failed, or that a failing disk did not remove: until the next review of that number
+    r"|project/\.taskie/plans/[^/]+/\.review-\d+\.log$"
+    r"|home/\.cache/taskie/reviewers\.json$"  # that a reviewer has failed
+)
+# What a round of Claudex writes anew, from the state alone, before the state says that it has begun: no work of anybody
+# is in it, and the next run writes it once more. That it is whole is judged all the same.
+MADE = re.compile(r"project/\.claude/claudex/\d{8}-\d{6}-[0-9a-f]{6}-(?:runner\.sh|prompt\.txt)$")
+# A check that the fault itself has killed is a failed check, and the same tree gets the same verdict once more.
+KILLED = "was ended by signal 9"
+# Python has failed before our first line, as hooks/stop-hook.sh says that it may: nothing of ours has run.
+BEFORE_US = re.compile(
+    r"(?m)^(?:Python path configuration:|Fatal Python error: |\S+: can't open file '\S+/stop_hook\.py')"
+)
 
 
 @dataclass(frozen=True)
@@ -220,30 +235,37 @@ class Stage:
         wrong = [*self._itself(point, ended), *self._corrupt()]
         torn = self._vanished()
         following = self.run()
-        theirs = self._left_by_git() if not fault.error else ""
-        if theirs:  # as git leaves it to everybody whose git is killed; nothing of ours can be asked after that
+        theirs = self._left_by_git() if fault.always or not fault.error else ""
+        # As git leaves it to everybody whose git is killed, or is not let remove it: nothing of ours can be asked then.
+        if theirs:
             wrong = [each for each in wrong if each[0] in ("corrupt", "exit", "hung")]
             torn = []
         else:
-            wrong += self.judged(following)
+            wrong += self.judged(following, ended)
         failures = tuple(Failure(kind, f"{where}: {what}", point.again) for kind, what in (*wrong, *torn))
         return Seen(point, True, where, failures, len(ended.survivors), theirs)
 
-    def judged(self, following: Ended) -> Iterator[tuple[str, str]]:
+    def judged(self, following: Ended, before: Ended | None = None) -> Iterator[tuple[str, str]]:
         """Everything that is looked at once the next run has ended."""
-        yield from self._next(following)
+        if before is None or KILLED not in before.out or following.answer != before.answer:
+            yield from self._next(following)
         yield from self._left()
 
     def _itself(self, point: Point, ended: Ended) -> Iterator[tuple[str, str]]:
         """How the command that was hit ended. Without a disk under Python itself only a hook has to answer."""
         if ended.hung:
             yield "hung", f"no end within {places.SECONDS:g} s"
-        if ended.code == -SIGKILL:
+        if ended.code == -SIGKILL or (not point.inside and self._before_us(point, ended)):
             return
         if self.scene.hook and ended.code != 0:
             yield "exit", f"the hook ended with {ended.code}: {ended.err.strip()[-200:]}"
         elif "Traceback (most recent" in ended.err + ended.out and (point.inside or self.scene.hook):
             yield "traceback", (ended.err + ended.out).strip()[-500:]
+
+    def _before_us(self, point: Point, ended: Ended) -> bool:
+        """Whether Python itself could not begin. If everything fails from then on, it cannot even say so."""
+        mute = FAULTS[point.fault].always and (ended.code, ended.out, ended.err) == (1, "", "")
+        return mute or BEFORE_US.search(ended.err) is not None
 
     def _corrupt(self) -> Iterator[tuple[str, str]]:
         """Each file is the old one, or a new one that is whole."""
@@ -271,6 +293,7 @@ class Stage:
             and text
             and text not in there
             and name not in states
+            and not MADE.match(name)
             and not _appended(text, now.get(name))
         ]
 

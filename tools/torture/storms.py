@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.torture import places
+from tools.torture.place import Place
 from tools.torture.results import Failure, Result
-from tools.torture.scenes import SCENES, Place
+from tools.torture.scenes import SCENES
 from tools.torture.stage import Stage
 
 # What a client or a terminal sends; a process that is not ready for one ends by it, which is as good as any other end.

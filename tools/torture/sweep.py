@@ -8,6 +8,7 @@ import os
 import random
 import re
 import shutil
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -39,35 +40,29 @@ def _begin(scratch: str) -> None:
 
 
 def _stage(name: str) -> Stage:
+    """A scene, made once: they share one path, and each is put back there for every point."""
     if name not in _stages:
-        _stages.clear()  # the scenes share one path
         _stages[name] = Stage(name, _base, _product, _shim)
-        return _stages[name]
     return _stages[name]
 
 
 def _enumerate(name: str) -> list[Point]:
-    points = _stage(name).points()
-    shutil.rmtree(_base / f"template-{name}")
-    _stages.clear()
-    return points
+    return _stage(name).points()
 
 
 def _try(job: tuple[str, list[Point], float]) -> list[Seen]:
     name, points, until = job
     seen = []
-    template = _base / f"template-{name}"
     for point in points:
         if time.time() > until:
             break
-        if name not in _stages:
-            shutil.rmtree(template, ignore_errors=True)
         try:
             seen.append(_stage(name).try_(point))
         except Exception as error:
             failure = Failure("torture itself", f"{type(error).__name__}: {error}", point.again)
             seen.append(Seen(point, True, "", (failure,)))
-            _stages.clear()
+            _stages.pop(name, None)
+            shutil.rmtree(_base / f"template-{name}", ignore_errors=True)
     return seen
 
 
@@ -117,7 +112,12 @@ def run(
             ]
             chance.shuffle(jobs)  # time may run out: then every scene has had some
             jobs = _grouped(jobs)
-            seen = [each for some in pool.imap_unordered(_try, jobs) for each in some]
+            seen = []
+            for some in pool.imap_unordered(_try, jobs):
+                seen += some
+                for failure in (failure for each in some for failure in each.failures):  # it may take an hour
+                    print(f"{failure.kind}: {failure.again}", file=sys.stderr, flush=True)
+                print(f"sweep: {len(seen):,} tried in {time.time() - began:.0f} s", file=sys.stderr, flush=True)
         return _result(seen, sum(map(len, every.values())), every, began)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
