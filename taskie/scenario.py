@@ -145,12 +145,17 @@ class Reply:
 
 def answer(scenario_dir: str, name: str, argv: Sequence[str], stdin: str, env: Mapping[str, str], cwd: str) -> Reply:
     """Note a call, wait as scripted, and say how the program ends."""
-    number = note(scenario_dir, argv, stdin, env, cwd)
     scenario = read(scenario_dir)
+    # Taken before the call is noted: whoever has seen the call knows that its answer is fetched.
     for index, rule in enumerate(scenario.get("rules", ())):
         if matches(rule["words"], argv) and _use(scenario_dir, index, rule["times"]):
-            wait(scenario_dir, rule["delay"])
-            return Reply(printed(rule["stdout"]), rule["stderr"], rule["exit"], rule["runs"])
+            break
+    else:
+        rule = None
+    number = note(scenario_dir, argv, stdin, env, cwd)
+    if rule is not None:
+        wait(scenario_dir, rule["delay"])
+        return Reply(printed(rule["stdout"]), rule["stderr"], rule["exit"], rule["runs"])
     if scenario.get("lenient"):
         return Reply("", "", 0)
     return unscripted(scenario_dir, name, number)

@@ -118,24 +118,24 @@ def prompt(name: str, argv: Sequence[str], stdin: str) -> str:
 
 def answer(scenario_dir: str, name: str, argv: Sequence[str], stdin: str, env: Mapping[str, str], cwd: str) -> Reply:
     """Note a call, wait as scripted, write the review, and say how the program ends."""
+    agent = AGENTS[name]
+    scenario = {"answers": [], "rejects": [], "after": 0, "repeats": True, "lenient": False, **read(scenario_dir)}
+    options, _, fault = _take_apart(agent, argv)
+    asked = prompt(name, argv, stdin)
+    faults = [agent.unknown.format(word=option, option=option) for option in scenario["rejects"] if option in options]
+    if fault and not scenario["lenient"]:
+        faults.append(fault)
+    # Taken before the call is noted: whoever has seen the call knows that its answer is fetched.
+    chosen = _chosen(scenario, take(scenario_dir)) if asked and not faults else None
     number = note(scenario_dir, argv, stdin, env, cwd)
     mock = f"MOCK_{name.upper()}_"
     if env.get(mock + "LOG"):
         with open(os.path.join(cwd, env[mock + "LOG"]), "a", encoding="utf-8") as log:
             log.write(" ".join(argv) + "\n")
-    scenario = {"answers": [], "rejects": [], "after": 0, "repeats": True, "lenient": False, **read(scenario_dir)}
-    agent = AGENTS[name]
-    options, _, fault = _take_apart(agent, argv)
-    faults = [agent.unknown.format(word=option, option=option) for option in scenario["rejects"] if option in options]
-    if fault and not scenario["lenient"]:
-        faults.append(fault)
     if faults:
         return Reply("", faults[0] + "\n", agent.refused)
-    asked = prompt(name, argv, stdin)
     if not asked:
         return Reply("", "Error: Input must be provided either through stdin or as a prompt argument\n", 1)
-
-    chosen = _chosen(scenario, take(scenario_dir))
     if chosen is None:
         if not any(variable.startswith(mock) for variable in env):
             return unscripted(scenario_dir, name, number)

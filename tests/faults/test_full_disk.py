@@ -39,6 +39,7 @@ def test_file_that_may_not_grow_and_no_review(checked_hook: CheckedHook, plan: P
 
 def test_with_room_again(checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli) -> None:
     """The review that did not count does not count at the next stop either."""
+    fake_claude.reviews("FAIL", "FAIL")
     plan.state.write(next_phase="plan-review", padding=PADDING)
     checked_hook(by=SMALL_FILES)
     assert_blocked(checked_hook())
@@ -110,6 +111,7 @@ def test_disk_full_from_the_start(tiny_disk: TinyDisk, plan: Plan, fake_claude: 
 
 def test_with_room(tiny_disk: TinyDisk, plan: Plan, fake_claude: FakeCli) -> None:
     """The disk is small, not broken: what fails above fails for want of room."""
+    fake_claude.reviews("FAIL")
     plan.state.write(next_phase="plan-review")
     assert_blocked(tiny_disk.run())
     assert '"phase_iteration": 1' in (tiny_disk.copy / "state.json").read_text()
