@@ -161,7 +161,7 @@ def test_two_clean_reviews_of_the_last_task_lead_to_the_review_of_all_code(
 ) -> None:
     plan.tasks({"1": "done", "2": "pending"})
     before = plan.state.write(phase="next-task", next_phase="code-review", current_task="2")
-    fake_claude.reviews("PASS")
+    fake_claude.reviews("PASS", "PASS")
 
     assert_blocked(run_hook(), "post-code-review")
     assert plan.state.read()["consecutive_clean"] == 1

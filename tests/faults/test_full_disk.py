@@ -101,7 +101,6 @@ def test_disk_filled_by_the_reviewer(tiny_disk: TinyDisk, plan: Plan, fake_claud
 def test_disk_full_from_the_start(tiny_disk: TinyDisk, plan: Plan, fake_claude: FakeCli) -> None:
     plan.state.write(next_phase="plan-review")
     (plan.path / "filler").write_bytes(b"x" * 11 * 4096)  # with the other files, all of the 16 blocks
-    fake_claude.runs(f"cd '{plan.path}'; echo '# Review' > plan-review-1.md && {VERDICT}")
     assert_approved(tiny_disk.run(), r"^Review failed: .*\.review-1\.log cannot be written \(No space left")
     assert fake_claude.calls == []
     after = snapshot(tiny_disk.copy)

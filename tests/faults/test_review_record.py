@@ -236,7 +236,7 @@ class TestWhateverLiesThere:
     def test_a_line_that_was_cut(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path
     ) -> None:
-        fake_claude.outputs(result())
+        fake_claude.outputs(result(), result())
         checked_hook()
         line = record.read_bytes()
         record.write_bytes(line + line[:50])
@@ -250,7 +250,7 @@ BOUNDED = {"TASKIE_REVIEW_PLAN_BUDGET_USD": "0.5"}
 
 class TestBudgets:
     def test_the_loop_ends_when_it_is_spent(self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli) -> None:
-        fake_claude.outputs(result())
+        fake_claude.outputs(result(), result(), result())
         assert_blocked(checked_hook(env=BOUNDED))
         again(due)
         assert_blocked(checked_hook(env=BOUNDED))
@@ -274,7 +274,7 @@ class TestBudgets:
     def test_without_its_record_a_plan_counts_from_zero(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path, tmp_path: Path
     ) -> None:
-        fake_claude.outputs(result(total_cost_usd=0.6))
+        fake_claude.outputs(*[result(total_cost_usd=0.6)] * 2)
         assert_blocked(checked_hook(env=BOUNDED))
         again(due)
         assert_approved(checked_hook(env=BOUNDED), "No review: ")

@@ -128,7 +128,7 @@ def test_from_the_review_to_the_next_reviewer(
     configure(project.home, "[review]\nfindings = true\nremember = true\n")
     plan.state.write()
     found = [{"severity": "major", "file": None, "line": None, "what": each, "evidence": "seen"} for each in "ab"]
-    fake_claude.outputs({"structured_output": {"verdict": "FAIL", "findings": found}}).repeats()
+    fake_claude.outputs(*[{"structured_output": {"verdict": "FAIL", "findings": found}}] * 2)
     run_hook(command=[HOOK, "--fail-open"])
     (line,) = (plan.path / "reviews.jsonl").read_text().splitlines()
     assert json.loads(line)["findings"] == found

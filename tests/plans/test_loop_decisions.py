@@ -154,7 +154,7 @@ class TestD5NoReview:
         self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
         before = plan.state.write()
-        fake_claude.exits(1)
+        fake_claude.exits(1, 1)
         assert_approved(run_hook(), r"(?s)validated.*Review failed: the reviewer exited with code 1")
         plan.write("notes.md", "x")
         result = run_hook()

@@ -79,7 +79,7 @@ def models(fake_claude: FakeCli) -> list[Any]:
 
 
 def test_review_command(user: User, fake_claude: FakeCli) -> None:
-    fake_claude.reviews("FAIL")
+    fake_claude.lenient = True  # these options are the wrapper's, and claude has none of them
     mine = user.project.home / "my-reviewer"
     mine.write_text(f'#!/bin/sh\nexec {shlex.quote(str(fake_claude.path))} --mine "$@"\n')
     mine.chmod(0o755)
@@ -100,7 +100,7 @@ def test_review_models(user: User, fake_claude: FakeCli) -> None:
 def test_review_clean_required(user: User, fake_claude: FakeCli) -> None:
     user.configures("review", clean_required="3")
     user.begins()
-    fake_claude.reviews("PASS")
+    fake_claude.reviews("PASS", "PASS", "PASS")
     assert_blocked(user.stops(2), "plan-review-2.md")
     user.answers()
     assert_approved(user.stops(), "Plan review passed")
@@ -152,7 +152,7 @@ def test_review_max_budget_usd(user: User, fake_claude: FakeCli) -> None:
 
 def test_review_plan_budget_usd(user: User, fake_claude: FakeCli) -> None:
     user.configures("review", plan_budget_usd="1")
-    fake_claude.outputs({"structured_output": {"verdict": "FAIL"}, "total_cost_usd": 0.6})
+    fake_claude.outputs(*[{"structured_output": {"verdict": "FAIL"}, "total_cost_usd": 0.6}] * 2)
     user.begins()
     assert_blocked(user.stops(2, client=True))
     user.answers()
@@ -182,7 +182,7 @@ def test_review_findings(user: User, fake_claude: FakeCli) -> None:
 def test_review_fail_on(user: User, fake_claude: FakeCli) -> None:
     user.configures("review", findings="true", fail_on='["minor", "major"]')
     user.begins()
-    fake_claude.outputs({"structured_output": {"verdict": "FAIL", "findings": [MINOR]}})
+    fake_claude.outputs(*[{"structured_output": {"verdict": "FAIL", "findings": [MINOR]}}] * 2)
     assert "FAIL" in (user.stops().system_message or "")
     user.answers()
     assert "PASS, 1 of 2 in a row" in (user.stops().system_message or "")
@@ -284,7 +284,7 @@ def test_the_last_review_begins_with_the_configured_model(user: User, fake_claud
     user.configures("review", models='["haiku", "fable"]')
     user.plan.tasks({"1": "done"})
     user.plan.state.write(next_phase="code-review", current_task="1", consecutive_clean=1, review_model="haiku")
-    fake_claude.reviews("PASS")
+    fake_claude.reviews("PASS", "PASS")
     assert_approved(user.stops(), "all-code-review")
     assert_blocked(user.stops(), "all-code-review-1.md")
     assert models(fake_claude) == ["haiku", "haiku"]
@@ -328,7 +328,7 @@ class TestAChangeBetweenTwoStops:
 
     def test_what_counts_as_clean_follows_at_once(self, user: User, fake_claude: FakeCli) -> None:
         user.begins()
-        fake_claude.reviews("PASS")
+        fake_claude.reviews("PASS", "PASS", "PASS")
         assert_blocked(user.stops())
         user.configures("review", clean_required="3")
         user.answers()
