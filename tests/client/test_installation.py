@@ -136,7 +136,7 @@ def test_a_version_that_npm_does_not_know(
 ) -> None:
     """In process, since it is about arguments and a second try: each package is asked for once, in its own folder."""
     pytest.importorskip("pytest_subprocess")
-    missing = {"stderr": "npm error code ETARGET\nnpm error No matching version\n", "exits": 1}
+    missing: dict[str, Any] = {"stderr": "npm error code ETARGET\nnpm error No matching version\n", "exits": 1}
     package = "@anthropic-ai/claude-code"
     npm = fake_cli("npm")
     npm.answers("install", "--prefix", ..., re.compile(f"{package}-.*@9\\.9\\.9"), ..., "--loglevel=error", **missing)

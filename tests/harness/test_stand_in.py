@@ -135,7 +135,7 @@ def test_it_is_compiled_once_and_not_at_each_start(tmp_path: Path) -> None:
     """A script is compiled at each start; that took longer than all the rest of a fake's own work."""
     program = Path(stand_in.install(str(tmp_path / "bin"), str(tmp_path / "scenario")))
     program.write_text(program.read_text().replace(" -I -S ", " -I -S -v "))
-    arguments = [program, "-p", "x"]
+    arguments = [str(program), "-p", "x"]
     subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, check=True)
     again = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     for module in (stand_in, scenario):
