@@ -10,6 +10,7 @@ __all__ = [
     "Events",
     "FakeCli",
     "FakeProgram",
+    "Fakes",
     "HookResult",
     "Plan",
     "Project",
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_taskie._events import Events
     from pytest_taskie._fake_cli import AgentCall, FakeCli
     from pytest_taskie._fake_program import Call, FakeProgram
+    from pytest_taskie._fakes import Fakes
     from pytest_taskie._judgement import Reading, judge
     from pytest_taskie._running import HookResult, RunHook, assert_approved, assert_blocked
     from pytest_taskie._workspace import Plan, Project, State, make_state
@@ -38,6 +40,7 @@ else:
         "_events": ("Events",),
         "_fake_cli": ("AgentCall", "FakeCli"),
         "_fake_program": ("Call", "FakeProgram"),
+        "_fakes": ("Fakes",),
         "_judgement": ("Reading", "judge"),
         "_running": ("HookResult", "RunHook", "assert_approved", "assert_blocked"),
         "_workspace": ("Plan", "Project", "State", "make_state"),

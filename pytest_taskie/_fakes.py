@@ -14,7 +14,7 @@ from taskie.stand_in import AGENTS
 
 
 class Fakes:
-    """What the fixtures `fake_claude`, `fake_codex` and `fake_cli` have in common."""
+    """Behind the fixtures `fake_claude` and `fake_codex`; `fake_cli` itself: call it to make a fake program."""
 
     def __init__(self, directory: Path, env: MutableMapping[str, str], pytest_subprocess: Callable[[], Any]) -> None:
         self._directory, self._env, self._pytest_subprocess = directory, env, pytest_subprocess
@@ -26,7 +26,7 @@ class Fakes:
         self._made[name] = fake
         return fake
 
-    def program(self, name: str, *, lenient: bool = False, reads_stdin: bool = False) -> FakeProgram:
+    def __call__(self, name: str, *, lenient: bool = False, reads_stdin: bool = False) -> FakeProgram:
         """A fake of any other program."""
         if name in AGENTS:
             raise ValueError(f"{name}: use the fixture fake_{name}, which answers as {name} does.")

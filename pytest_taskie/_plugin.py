@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_taskie import Events, FakeCli, FakeProgram, Plan, Project, RunHook
-    from pytest_taskie._fakes import Fakes
+    from pytest_taskie import Events, FakeCli, Fakes, Plan, Project, RunHook
 
 MARKERS = {
     "state": "a test of a plan's state and its automatic reviews",
@@ -163,6 +162,6 @@ def fake_codex(_taskie_fakes: Fakes) -> FakeCli:
 
 
 @pytest.fixture
-def fake_cli(_taskie_fakes: Fakes) -> Callable[..., FakeProgram]:
+def fake_cli(_taskie_fakes: Fakes) -> Fakes:
     """Make a fake of any program: `fake_cli("gh").answers("pr", "view", ..., stdout={"state": "OPEN"})`."""
-    return _taskie_fakes.program
+    return _taskie_fakes

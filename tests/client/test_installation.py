@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import pytest
 
-from pytest_taskie import FakeProgram
+from pytest_taskie import Fakes
 from pytest_taskie.client import _installation as installation
 from pytest_taskie.client._installation import (
     ClientError,
@@ -131,9 +131,7 @@ def test_there_already(npm: Callable[..., Path], tmp_path: Path) -> None:
     assert len(log.read_text().splitlines()) == 2
 
 
-def test_a_version_that_npm_does_not_know(
-    fake_cli: Callable[..., FakeProgram], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_version_that_npm_does_not_know(fake_cli: Fakes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In process, since it is about arguments and a second try: each package is asked for once, in its own folder."""
     pytest.importorskip("pytest_subprocess")
     missing: dict[str, Any] = {"stderr": "npm error code ETARGET\nnpm error No matching version\n", "exits": 1}

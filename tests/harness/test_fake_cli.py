@@ -5,24 +5,21 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from pytest_taskie import FakeProgram, Project, RunHook
-
-Make = Callable[..., FakeProgram]
+from pytest_taskie import Fakes, Project, RunHook
 
 
 @pytest.mark.parametrize("name", ["gh", "curl", "npm", "osascript", "notify-send", "uv"])
-def test_any_program(name: str, run_hook: RunHook, fake_cli: Make) -> None:
+def test_any_program(name: str, run_hook: RunHook, fake_cli: Fakes) -> None:
     fake = fake_cli(name).answers("--version", stdout="9.9\n")
     assert run_hook(command=f"command -v {name}").stdout == f"{fake.path}\n"
     assert run_hook(command=[name, "--version"]).stdout == "9.9\n"
 
 
-def test_an_answer_has_output_errors_and_an_exit_code(run_hook: RunHook, fake_cli: Make) -> None:
+def test_an_answer_has_output_errors_and_an_exit_code(run_hook: RunHook, fake_cli: Fakes) -> None:
     gh = fake_cli("gh")
     gh.answers("pr", "view", "7", stdout={"state": "OPEN"})
     gh.answers("pr", "merge", "7", stdout="text as it is", stderr="not mergeable\n", exits=4)
@@ -47,7 +44,7 @@ def test_an_answer_has_output_errors_and_an_exit_code(run_hook: RunHook, fake_cl
     ],
 )
 def test_arguments_by_words_and_patterns(
-    words: tuple[Any, ...], takes: str, leaves: str | None, run_hook: RunHook, fake_cli: Make
+    words: tuple[Any, ...], takes: str, leaves: str | None, run_hook: RunHook, fake_cli: Fakes
 ) -> None:
     fake = fake_cli("prog").answers(*words, stdout="taken")
     if leaves is not None:
@@ -56,7 +53,7 @@ def test_arguments_by_words_and_patterns(
     assert run_hook(command=f"prog {takes}").stdout == "taken"
 
 
-def test_the_first_that_is_not_used_up_answers(run_hook: RunHook, fake_cli: Make) -> None:
+def test_the_first_that_is_not_used_up_answers(run_hook: RunHook, fake_cli: Fakes) -> None:
     gh = fake_cli("gh")
     gh.answers("run", "view", ..., stdout="queued", times=2)
     gh.answers("run", "view", ..., stdout="done")
@@ -65,7 +62,7 @@ def test_the_first_that_is_not_used_up_answers(run_hook: RunHook, fake_cli: Make
     assert said == ["queued", "whatever", "queued", "done", "whatever", "whatever"]
 
 
-def test_calls_show_what_arrived(run_hook: RunHook, fake_cli: Make, project: Project) -> None:
+def test_calls_show_what_arrived(run_hook: RunHook, fake_cli: Fakes, project: Project) -> None:
     notify = fake_cli("notify-send").answers(...)
     run_hook(command=["notify-send", "-u", "low", "it's done"], env={"MINE": "x"})
     [call] = notify.calls
@@ -74,24 +71,24 @@ def test_calls_show_what_arrived(run_hook: RunHook, fake_cli: Make, project: Pro
     assert str(call) == "notify-send -u low 'it'\"'\"'s done'"
 
 
-def test_it_leaves_stdin_to_the_hook(run_hook: RunHook, fake_cli: Make) -> None:
+def test_it_leaves_stdin_to_the_hook(run_hook: RunHook, fake_cli: Fakes) -> None:
     """As the real programs do: the hook may read its event after it has called them."""
     fake_cli("gh").answers("auth", "status")
     assert run_hook(command="gh auth status; cat", stdin="the event").stdout == "the event"
 
 
-def test_one_that_reads_stdin_shows_it(run_hook: RunHook, fake_cli: Make) -> None:
+def test_one_that_reads_stdin_shows_it(run_hook: RunHook, fake_cli: Fakes) -> None:
     curl = fake_cli("curl", reads_stdin=True).answers("-d", "@-", ...)
     assert run_hook(command="curl -d @- http://localhost/; cat", stdin="the event").stdout == ""
     assert curl.calls[0].stdin == "the event"
 
 
-def test_delay_and_hold(run_hook: RunHook, fake_cli: Make) -> None:
+def test_delay_and_hold(run_hook: RunHook, fake_cli: Fakes) -> None:
     fake_cli("uv").answers("sync", delay=0.4)
     assert run_hook(command="uv sync").duration >= 0.4
 
 
-def test_it_becomes_a_script(run_hook: RunHook, fake_cli: Make, project: Project) -> None:
+def test_it_becomes_a_script(run_hook: RunHook, fake_cli: Fakes, project: Project) -> None:
     npm = fake_cli("npm")
     npm.answers("run", ..., runs='echo "$@" > ran; exit 3').answers("test", runs="echo tested")
     assert run_hook(command="npm run build").exit_code == 3
@@ -134,24 +131,24 @@ def test_what_the_script_did_not_foresee_fails_the_test(pytester: pytest.Pyteste
         ("..", "is not a program's name"),
     ],
 )
-def test_names_that_are_refused(name: str, why: str, fake_cli: Make) -> None:
+def test_names_that_are_refused(name: str, why: str, fake_cli: Fakes) -> None:
     with pytest.raises(ValueError, match=why):
         fake_cli(name)
 
 
-def test_one_fake_for_a_name(fake_cli: Make) -> None:
+def test_one_fake_for_a_name(fake_cli: Fakes) -> None:
     fake_cli("gh")
     with pytest.raises(ValueError, match="gh: this test has a fake gh already"):
         fake_cli("gh")
 
 
 @pytest.mark.parametrize("word", [5, None, b"pr", re.compile(b"pr")])
-def test_words_that_are_refused(word: Any, fake_cli: Make) -> None:
+def test_words_that_are_refused(word: Any, fake_cli: Fakes) -> None:
     with pytest.raises(TypeError, match="is not an argument: give a string, a compiled pattern, or"):
         fake_cli("gh").answers("pr", word)
 
 
-def test_in_process(fake_cli: Make) -> None:
+def test_in_process(fake_cli: Fakes) -> None:
     pytest.importorskip("pytest_subprocess")
     gh = fake_cli("gh").answers("pr", ..., stdout=[1], exits=2).in_process()
     done = subprocess.run(["gh", "pr", "list"], capture_output=True, text=True, check=False)
@@ -159,7 +156,7 @@ def test_in_process(fake_cli: Make) -> None:
     assert [call.argv for call in gh.calls] == [("pr", "list")]
 
 
-def test_remove_takes_it_off_path(run_hook: RunHook, fake_cli: Make) -> None:
+def test_remove_takes_it_off_path(run_hook: RunHook, fake_cli: Fakes) -> None:
     gh = fake_cli("gh")
     gh.remove()
     assert run_hook(command="command -v gh").stdout != f"{gh.path}\n"
