@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 __all__ = [
+    "AgentCall",
     "Call",
     "Events",
     "FakeCli",
+    "FakeProgram",
+    "Fakes",
     "HookResult",
     "Plan",
     "Project",
@@ -25,7 +28,9 @@ pytest_plugins = ["pytest_taskie._plugin", "pytest_taskie.client._fixtures"]
 
 if TYPE_CHECKING:
     from pytest_taskie._events import Events
-    from pytest_taskie._fake_cli import Call, FakeCli
+    from pytest_taskie._fake_cli import AgentCall, FakeCli
+    from pytest_taskie._fake_program import Call, FakeProgram
+    from pytest_taskie._fakes import Fakes
     from pytest_taskie._judgement import Reading, judge
     from pytest_taskie._running import HookResult, RunHook, assert_approved, assert_blocked
     from pytest_taskie._workspace import Plan, Project, State, make_state
@@ -33,7 +38,9 @@ else:
     # pytest imports this package in every run of everybody who has it installed: only those who use it pay.
     _MODULES = {
         "_events": ("Events",),
-        "_fake_cli": ("Call", "FakeCli"),
+        "_fake_cli": ("AgentCall", "FakeCli"),
+        "_fake_program": ("Call", "FakeProgram"),
+        "_fakes": ("Fakes",),
         "_judgement": ("Reading", "judge"),
         "_running": ("HookResult", "RunHook", "assert_approved", "assert_blocked"),
         "_workspace": ("Plan", "Project", "State", "make_state"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_taskie import Events, FakeCli, Plan, Project, RunHook
+    from pytest_taskie import Events, FakeCli, Fakes, Plan, Project, RunHook
 
 MARKERS = {
     "state": "a test of a plan's state and its automatic reviews",
@@ -131,19 +131,8 @@ def run_hook(_taskie_project: Project, _taskie_events: Events, pytestconfig: pyt
 
 
 @pytest.fixture
-def fake_claude(_taskie_project: Project, request: pytest.FixtureRequest) -> Iterator[FakeCli]:
-    """A fake `claude` on the project's PATH: `fake_claude.reviews("FAIL", "PASS")`, `fake_claude.calls[0].model`."""
-    yield from _fake("claude", _taskie_project, request)
-
-
-@pytest.fixture
-def fake_codex(_taskie_project: Project, request: pytest.FixtureRequest) -> Iterator[FakeCli]:
-    """A fake `codex` on the project's PATH, scripted like `fake_claude`."""
-    yield from _fake("codex", _taskie_project, request)
-
-
-def _fake(name: str, project: Project, request: pytest.FixtureRequest) -> Iterator[FakeCli]:
-    from pytest_taskie import FakeCli
+def _taskie_fakes(_taskie_project: Project, request: pytest.FixtureRequest) -> Iterator[Fakes]:
+    from pytest_taskie._fakes import Fakes
 
     def pytest_subprocess() -> Any:
         try:
@@ -155,6 +144,24 @@ def _fake(name: str, project: Project, request: pytest.FixtureRequest) -> Iterat
                 pytrace=False,
             )
 
-    fake = FakeCli(name, project.path.parent / f"fake-{name}", project.env, pytest_subprocess)
-    yield fake
-    fake.end()
+    fakes = Fakes(_taskie_project.path.parent, _taskie_project.env, pytest_subprocess)
+    yield fakes
+    fakes.end()
+
+
+@pytest.fixture
+def fake_claude(_taskie_fakes: Fakes) -> FakeCli:
+    """A fake `claude` on the project's PATH: `fake_claude.reviews("FAIL", "PASS")`, `fake_claude.calls[0].model`."""
+    return _taskie_fakes.agent("claude")
+
+
+@pytest.fixture
+def fake_codex(_taskie_fakes: Fakes) -> FakeCli:
+    """A fake `codex` on the project's PATH, scripted like `fake_claude`."""
+    return _taskie_fakes.agent("codex")
+
+
+@pytest.fixture
+def fake_cli(_taskie_fakes: Fakes) -> Fakes:
+    """Make a fake of any program: `fake_cli("gh").answers("pr", "view", ..., stdout={"state": "OPEN"})`."""
+    return _taskie_fakes

@@ -1,8 +1,8 @@
 """A stand-in for an agent's command line: answers from a script and notes every call. Knows no hook and no test.
 
-`install` puts an executable into a directory; it runs this file as `python -I -S stand_in.py SCENARIO NAME …`,
-where SCENARIO is a directory: `script` writes the answers there, `calls` reads what was called. An answer is a
-dictionary, each key optional:
+`install` puts an executable into a directory; it gets SCENARIO NAME and the call's own arguments, where SCENARIO is a
+directory: `script` writes the answers there, `calls` reads what was called. An answer is a dictionary, each key
+optional:
 
     verdict   what the review says, "FAIL" if left out; None: no verdict
     shape     "client": as the real client prints it; "plain": the verdict in `.result.verdict`
@@ -21,53 +21,49 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
-import sys
-import time
+
+from taskie import agent_options
+from taskie.scenario import Reply, calls, install, note, printed, read, read_stdin, take, unscripted, wait, write
+from taskie.scenario import identifier as _identifier
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+__all__ = ["AGENTS", "answer", "calls", "install", "main", "parse", "prompt", "script"]
+
 REVIEW_FILE = re.compile(r"Write your review to (.+?-review-\d+\.md)")
-# The real client waits so long for something on stdin, then goes on without it.
-PATIENCE = 3.0
 
 
-def install(bin_dir: str, scenario_dir: str, name: str = "claude", python: str = sys.executable) -> str:
-    """Put the executable NAME into a directory; what it does is read from the scenario at each call."""
-    os.makedirs(bin_dir, exist_ok=True)
-    os.makedirs(scenario_dir, exist_ok=True)
-    program = os.path.join(bin_dir, name)
-    command = shlex.join([python, "-I", "-S", os.path.abspath(__file__), os.path.abspath(scenario_dir), name])
-    with open(program, "w", encoding="utf-8") as file:
-        file.write(f'#!/bin/sh\nexec {command} "$@"\n')
-    os.chmod(program, 0o755)
-    return program
+def script(
+    scenario_dir: str,
+    answers: Sequence[Mapping[str, Any]],
+    rejects: Sequence[str] = (),
+    *,
+    after: int = 0,
+    repeats: bool = True,
+    lenient: bool = False,
+) -> None:
+    """Say what the calls answer, one each, once `after` answers were given; if it `repeats`, the last for all others.
 
-
-def script(scenario_dir: str, answers: Sequence[Mapping[str, Any]], rejects: Sequence[str] = ()) -> None:
-    """Say what the calls answer, one each; the last answer repeats. Options in `rejects` are unknown to it."""
-    _replace(os.path.join(scenario_dir, "scenario.json"), {"answers": list(answers), "rejects": list(rejects)})
-
-
-def calls(scenario_dir: str) -> list[dict[str, Any]]:
-    """What was called so far: argv, cwd, env, stdin and pid of each call, in order."""
-    noted: list[dict[str, Any]] = []
-    while True:
-        try:
-            with open(os.path.join(scenario_dir, f"call-{len(noted)}.json"), encoding="utf-8") as file:
-                noted.append(json.load(file))
-        except FileNotFoundError:
-            return noted
+    Options in `rejects` are unknown to it; a lenient one knows all others.
+    """
+    fields = {"answers": list(answers), "rejects": list(rejects), "after": after, "repeats": repeats}
+    write(scenario_dir, {**fields, "lenient": lenient})
 
 
 def parse(name: str, argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     """Options and other words of a command line, as the real program would take them apart."""
-    agent = AGENTS[name]
+    return _take_apart(AGENTS[name], argv)[:2]
+
+
+def _take_apart(agent: Agent, argv: Sequence[str]) -> tuple[dict[str, Any], list[str], str]:
+    """Options, other words, and how the real program would refuse them: at the first fault."""
+    known = agent.options()
     options: dict[str, Any] = {}
-    words = []
+    words: list[str] = []
+    faults: list[str] = []
     rest = list(argv)
     while rest:
         word = rest.pop(0)
@@ -76,78 +72,105 @@ def parse(name: str, argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
             break
         if not word.startswith("-") or word == "-":
             words.append(word)
+            if len(words) == 1 and word in agent.verbs:
+                known = agent.options(verb=True)
             continue
         option, equals, value = word.partition("=")
-        option = agent.long.get(option, option)
+        if option not in known and word[1] != "-" and word[:2] in known:
+            # A short option, and its value or further short options in the same word.
+            option, value = word[:2], word[2:]
+            equals = known[option].takes
+            if not equals:
+                rest.insert(0, f"-{value}")
+        if option not in known:
+            faults.append(agent.unknown.format(word=word, option=option))
+            options[option] = value if equals else True
+            continue
+        of = known[option]
         if equals:
-            options[option] = value
-        elif option in agent.values and rest:
-            options[option] = rest.pop(0)
-        elif option in agent.lists:
-            options[option] = []
+            options[of.name] = [value] if of.many else value
+            if not of.takes:
+                faults.append(agent.needless.format(word=word, option=option, value=value))
+        elif not of.takes or (of.optional and (not rest or rest[0].startswith("-"))):
+            options[of.name] = True
+        elif not rest or (agent.shy and rest[0].startswith("-")):
+            options[of.name] = True
+            if not rest or rest[0] in known:  # else it is the next word that is refused
+                faults.append(agent.missing.format(shown=of.shown, name=of.name, takes=of.takes))
+        elif of.many:
+            options[of.name] = [*options.get(of.name, ()), rest.pop(0)]
             while rest and not rest[0].startswith("-"):
-                options[option].append(rest.pop(0))
+                options[of.name].append(rest.pop(0))
         else:
-            options[option] = True
-    return options, words
+            options[of.name] = rest.pop(0)
+    if agent.shy and len(words) > 2 and words[0] in agent.verbs and words[1] not in agent.below:
+        faults.append(agent.unknown.format(option=words[2]))
+    return options, words, faults[0] if faults else ""
 
 
 def prompt(name: str, argv: Sequence[str], stdin: str) -> str:
     """The prompt of a call: a word of the command line, and whatever came on stdin."""
     words = [word for word in parse(name, argv)[1] if word != "-"]
-    if words and words[0] == AGENTS[name].verb:
+    if words and words[0] in AGENTS[name].verbs:
         words = words[1:]
     return "\n".join(part for part in (*words[:1], stdin) if part)
 
 
 def answer(scenario_dir: str, name: str, argv: Sequence[str], stdin: str, env: Mapping[str, str], cwd: str) -> Reply:
     """Note a call, wait as scripted, write the review, and say how the program ends."""
-    _note(scenario_dir, {"argv": list(argv), "cwd": cwd, "env": dict(env), "stdin": stdin, "pid": os.getpid()})
+    agent = AGENTS[name]
+    scenario = {"answers": [], "rejects": [], "after": 0, "repeats": True, "lenient": False, **read(scenario_dir)}
+    options, _, fault = _take_apart(agent, argv)
+    asked = prompt(name, argv, stdin)
+    faults = [agent.unknown.format(word=option, option=option) for option in scenario["rejects"] if option in options]
+    if fault and not scenario["lenient"]:
+        faults.append(fault)
+    # Taken before the call is noted: whoever has seen the call knows that its answer is fetched.
+    chosen = _chosen(scenario, take(scenario_dir)) if asked and not faults else None
+    number = note(scenario_dir, argv, stdin, env, cwd)
     mock = f"MOCK_{name.upper()}_"
     if env.get(mock + "LOG"):
         with open(os.path.join(cwd, env[mock + "LOG"]), "a", encoding="utf-8") as log:
             log.write(" ".join(argv) + "\n")
-    options = parse(name, argv)[0]
-    asked = prompt(name, argv, stdin)
-    scenario = _scenario(scenario_dir)
-    for option in scenario["rejects"]:
-        if option in options:
-            return Reply("", AGENTS[name].refusal.format(option) + "\n", AGENTS[name].refused)
+    if faults:
+        return Reply("", faults[0] + "\n", agent.refused)
     if not asked:
         return Reply("", "Error: Input must be provided either through stdin or as a prompt argument\n", 1)
-
-    answers = scenario["answers"] or [{}]
-    chosen = dict(answers[min(_turn(scenario_dir), len(answers) - 1)])
+    if chosen is None:
+        if not any(variable.startswith(mock) for variable in env):
+            return unscripted(scenario_dir, name, number)
+        chosen = {}
     for key, variable, kind in (("verdict", "VERDICT", str), ("exit", "EXIT_CODE", int), ("delay", "DELAY", float)):
         if env.get(mock + variable):
             chosen[key] = kind(env[mock + variable])
-    _wait(scenario_dir, chosen.get("delay", 0))
+    wait(scenario_dir, chosen.get("delay", 0))
     if chosen.get("runs"):
         return Reply("", "", 0, chosen["runs"])
     if chosen.get("writes", True):
         _write_review(name, asked, chosen.get("verdict", "FAIL"), env, cwd)
     code = chosen.get("exit", 0)
     complaint = f"{name}: ends with {code}, as scripted\n" if code else ""
-    return Reply(AGENTS[name].prints(chosen, options, code, cwd), complaint, code)
+    return Reply(agent.prints(chosen, options, code, cwd), complaint, code)
 
 
-class Reply:
-    """What the program prints and how it ends; or what it becomes."""
-
-    def __init__(self, stdout: str, stderr: str, exit_code: int, becomes: str | None = None) -> None:
-        self.stdout = stdout
-        self.stderr = stderr
-        self.exit_code = exit_code
-        self.becomes = becomes
+def _chosen(scenario: Mapping[str, Any], turn: int) -> dict[str, Any] | None:
+    """The answer whose turn it is, or None if nobody has scripted one."""
+    answers = scenario["answers"]
+    turn -= scenario["after"]
+    if turn < len(answers):
+        return dict(answers[turn])
+    if scenario["repeats"]:
+        return dict(answers[-1]) if answers else {}
+    return None
 
 
 def _claude(chosen: Mapping[str, Any], options: Mapping[str, Any], code: int, cwd: str) -> str:
     if "outputs" in chosen:
-        return _printed(chosen["outputs"])
+        return printed(chosen["outputs"])
     verdict = chosen.get("verdict", "FAIL")
     usage = {"input_tokens": 1, "output_tokens": 1}
     if chosen.get("shape") == "plain":
-        return _printed({"result": {"verdict": verdict}, "session_id": _identifier(), "cost": 0, "usage": usage})
+        return printed({"result": {"verdict": verdict}, "session_id": _identifier(), "cost": 0, "usage": usage})
     structured = "--json-schema" in options and "says" not in chosen and verdict is not None
     words = json.dumps({"verdict": verdict}) if structured else _words(chosen)
     if options.get("--output-format", "text") == "text":
@@ -169,20 +192,20 @@ def _claude(chosen: Mapping[str, Any], options: Mapping[str, Any], code: int, cw
     }
     if structured:
         document["structured_output"] = {"verdict": verdict}
-    return _printed(document)
+    return printed(document)
 
 
 def _codex(chosen: Mapping[str, Any], options: Mapping[str, Any], code: int, cwd: str) -> str:
     verdict = chosen.get("verdict", "FAIL")
     structured = "--output-schema" in options and "says" not in chosen and verdict is not None
     words = json.dumps({"verdict": verdict}) if structured else _words(chosen)
-    text = _printed(chosen["outputs"]) if "outputs" in chosen else words + "\n"
+    text = printed(chosen["outputs"]) if "outputs" in chosen else words + "\n"
     last = options.get("--output-last-message")
     if last:
         with open(os.path.join(cwd, last), "w", encoding="utf-8") as file:
             file.write(text)
     if "--json" in options and "outputs" not in chosen:
-        return "".join(_printed(event) for event in _codex_events(words, code))
+        return "".join(printed(event) for event in _codex_events(words, code))
     return text
 
 
@@ -198,10 +221,6 @@ def _codex_events(words: str, code: int) -> list[dict[str, Any]]:
 def _words(chosen: Mapping[str, Any]) -> str:
     verdict = chosen.get("verdict", "FAIL")
     return str(chosen.get("says", "The review is written." if verdict is None else f"VERDICT: {verdict}"))
-
-
-def _printed(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value) + "\n"
 
 
 def _write_review(name: str, asked: str, verdict: str | None, env: Mapping[str, str], cwd: str) -> None:
@@ -222,137 +241,81 @@ def _write_review(name: str, asked: str, verdict: str | None, env: Mapping[str, 
         review.write(f"# Review\n\n{findings}\n\nVERDICT: {verdict}\n")
 
 
-class Agent:
-    """One agent's command line: how it takes words apart, how it answers, which variables are its own.
+class Option:
+    """One option: its long name, and what it takes. `optional`: a value or none; `many`: all up to the next option."""
 
-    `values` are options with a value, `lists` those that swallow every word up to the next option, the prompt included.
-    `verb` is the command before the prompt. `refusal` is what it says of an option that it does not know, `refused` the
-    exit code then. `spares`: its Write tool refuses to overwrite a file that it has not read.
+    def __init__(self, shown: str) -> None:
+        start = min((shown.index(mark) for mark in "<[" if mark in shown), default=len(shown))
+        self.shown, self.takes = shown, shown[start:]
+        self.names = shown[:start].strip().split(", ")
+        self.name = next(name for name in self.names if name.startswith("--"))
+        self.optional = self.takes.startswith("[")
+        self.many = "..." in self.takes
+
+
+class Agent:
+    """One agent's command line: which options it knows, how it answers, which variables are its own.
+
+    `verbs` are the names of the command before the prompt, which has options of its own, and `below` its own commands.
+    `unknown`, `needless` and `missing` are what it says of an option that it does not know, that takes no value, that
+    has none; `refused` is the exit code then. `shy`: no value begins with a dash, and there is one prompt.
+    `spares`: its Write tool refuses to overwrite a file that it has not read.
     """
 
     def __init__(
         self,
         prints: Callable[[Mapping[str, Any], Mapping[str, Any], int, str], str],
         *,
-        values: str,
-        lists: str = "",
-        long: Mapping[str, str],
-        verb: str | None = None,
-        refusal: str = "error: unknown option '{}'",
-        refused: int = 1,
+        options: str,
+        verbs: tuple[str, ...] = (),
+        verb_options: str = "",
+        below: tuple[str, ...] = (),
+        unknown: str,
+        needless: str,
+        missing: str,
+        refused: int,
+        shy: bool = False,
         spares: bool = False,
         variables: tuple[str, ...],
     ) -> None:
-        self.prints, self.values, self.lists, self.long = prints, values.split(), lists.split(), long
-        self.verb, self.spares, self.variables = verb, spares, variables
-        self.refusal, self.refused = refusal, refused
+        self.prints, self._options, self._verb_options = prints, options, verb_options
+        self.verbs, self.below, self.shy, self.spares, self.variables = verbs, below, shy, spares, variables
+        self.unknown, self.needless, self.missing, self.refused = unknown, needless, missing, refused
+
+    def options(self, *, verb: bool = False) -> dict[str, Option]:
+        """What it knows, by each of its names; after the verb with `verb`."""
+        shown = self._verb_options if verb else self._options
+        listed = [Option(line) for line in shown.split("\n") if line]
+        return {name: option for option in listed for name in option.names}
 
 
 AGENTS = {
     "claude": Agent(
         _claude,
-        values="""--agent --agents --append-system-prompt --debug-file --effort --fallback-model --input-format
-            --json-schema --max-budget-usd --max-turns --model --name -n --output-format --permission-mode --plugin-dir
-            --plugin-url --session-id --setting-sources --settings --system-prompt""",
-        lists="""--add-dir --allowedTools --allowed-tools --betas --disallowedTools --disallowed-tools --file
-            --mcp-config --tools""",
-        long={"-p": "--print", "-c": "--continue", "-n": "--name", "-r": "--resume"},
+        options=agent_options.CLAUDE + agent_options.CLAUDE_HIDDEN,
+        unknown="error: unknown option '{word}'",
+        needless="error: unknown option '{word}'",
+        missing="error: option '{shown}' argument missing",
+        refused=1,
         spares=True,
         variables=("ANTHROPIC", "CLAUDE"),
     ),
     "codex": Agent(
         _codex,
-        values="""--ask-for-approval -a --cd -C --color --config -c --disable --enable --image -i --local-provider
-            --model -m --output-last-message -o --output-schema --profile -p --sandbox -s""",
-        long={"-m": "--model", "-o": "--output-last-message", "-C": "--cd", "-c": "--config", "-s": "--sandbox"},
-        verb="exec",
-        refusal="error: unexpected argument '{}' found",
+        options=agent_options.CODEX,
+        verbs=("exec", "e"),
+        verb_options=agent_options.CODEX_EXEC,
+        below=("resume", "fork", "review", "help"),
+        unknown="error: unexpected argument '{option}' found",
+        needless="error: unexpected value '{value}' for '{option}' found; no more were expected",
+        missing="error: a value is required for '{name} {takes}' but none was supplied",
         refused=2,
+        shy=True,
         variables=("CODEX", "OPENAI"),
     ),
 }
 
 
-def _scenario(scenario_dir: str) -> dict[str, Any]:
-    try:
-        with open(os.path.join(scenario_dir, "scenario.json"), encoding="utf-8") as file:
-            scenario: dict[str, Any] = json.load(file)
-            return scenario
-    except FileNotFoundError:
-        return {"answers": [], "rejects": []}
-
-
-def _note(scenario_dir: str, call: Mapping[str, Any]) -> None:
-    """Under the next free number, complete from the first moment, whoever else is noting: a link is atomic."""
-    draft = os.path.join(scenario_dir, f".call-{os.getpid()}-{_identifier()}")
-    with open(draft, "w", encoding="utf-8") as file:
-        json.dump(call, file)
-    _first_free(lambda number: os.link(draft, os.path.join(scenario_dir, f"call-{number}.json")))
-    os.unlink(draft)
-
-
-def _turn(scenario_dir: str) -> int:
-    """How many answers were given before this one. A rejected call takes none."""
-    return _first_free(lambda number: os.mkdir(os.path.join(scenario_dir, f"answer-{number}")))
-
-
-def _first_free(make: Callable[[int], None]) -> int:
-    """The first number that nobody has taken, which is ours now."""
-    number = 0
-    while True:
-        try:
-            make(number)
-            return number
-        except FileExistsError:
-            number += 1
-
-
-def _wait(scenario_dir: str, seconds: float) -> None:
-    """Wait as scripted, and while the file `hold` is there; the file `ended` ends both, so that nobody stays."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until or os.path.exists(os.path.join(scenario_dir, "hold")):
-        if os.path.exists(os.path.join(scenario_dir, "ended")):
-            raise SystemExit(1)
-        time.sleep(min(0.01, max(until - time.monotonic(), 0.002)))
-
-
-def _replace(path: str, value: Any) -> None:
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        json.dump(value, file)
-    os.replace(path + ".new", path)
-
-
-def _identifier() -> str:
-    # Looks like the client's; the module uuid costs more than all the rest.
-    digits = os.urandom(16).hex()
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-
-
-def _read_stdin() -> str:
-    import select
-
-    read = b""
-    try:
-        while select.select([0], [], [], PATIENCE)[0]:
-            chunk = os.read(0, 65536)
-            if not chunk:
-                break
-            read += chunk
-    except (OSError, ValueError):
-        pass  # closed: nothing to read
-    return read.decode("utf-8", "replace")
-
-
 def main(argv: Sequence[str]) -> int:
     scenario_dir, name, *rest = argv
-    reply = answer(scenario_dir, name, rest, _read_stdin(), os.environ, os.getcwd())
-    if reply.becomes:
-        os.execv(reply.becomes, [reply.becomes, *rest])
-    sys.stderr.write(reply.stderr)
-    sys.stdout.write(reply.stdout)
-    sys.stdout.flush()
-    return reply.exit_code
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    return answer(scenario_dir, name, rest, read_stdin(), os.environ, os.getcwd()).finish(rest)

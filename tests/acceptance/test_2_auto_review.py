@@ -13,6 +13,7 @@ pytestmark = pytest.mark.state
 
 @row("2.1")
 def test_a_code_review_is_triggered(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="next-task", next_phase="code-review", current_task="1")
 
     assert_blocked(run_hook(), r"task-1-review-1\.md")
@@ -21,6 +22,7 @@ def test_a_code_review_is_triggered(plan: Plan, fake_claude: FakeCli, run_hook: 
 
 @row("2.2")
 def test_a_plan_review_is_triggered(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="new-plan", next_phase="plan-review")
 
     assert_blocked(run_hook(), r"/plan-review-1\.md")
@@ -29,6 +31,7 @@ def test_a_plan_review_is_triggered(plan: Plan, fake_claude: FakeCli, run_hook: 
 
 @row("2.3")
 def test_a_tasks_review_is_triggered(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="create-tasks", next_phase="tasks-review")
 
     assert_blocked(run_hook(), r"/tasks-review-1\.md")
@@ -73,6 +76,7 @@ def test_the_review_limit_is_a_hard_stop(plan: Plan, fake_claude: FakeCli, run_h
 def test_a_limit_of_three_allows_a_third_review_and_no_fourth(
     plan: Plan, fake_claude: FakeCli, run_hook: RunHook
 ) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="new-plan", next_phase="plan-review", phase_iteration=2, max_reviews=3)
     assert_blocked(run_hook(), r"/plan-review-3\.md")
 
@@ -117,6 +121,7 @@ def test_an_advance_to_the_tasks_is_not_a_review(plan: Plan, fake_claude: FakeCl
 
 @row("2.12")
 def test_a_review_of_all_code_is_triggered(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="post-code-review", next_phase="all-code-review", current_task="2")
 
     assert_blocked(run_hook(), r"/all-code-review-1\.md")

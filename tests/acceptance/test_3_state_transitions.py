@@ -64,6 +64,7 @@ def test_a_tasks_review_leads_to_its_post_review(plan: Plan, fake_claude: FakeCl
 
 @row("3.4")
 def test_after_opus_comes_sonnet(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(**CODE_REVIEW, review_model="opus", phase_iteration=0)
 
     run_hook()
@@ -74,6 +75,7 @@ def test_after_opus_comes_sonnet(plan: Plan, fake_claude: FakeCli, run_hook: Run
 
 @row("3.5")
 def test_after_sonnet_comes_opus(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(**CODE_REVIEW, review_model="sonnet", phase_iteration=1)
 
     run_hook()
@@ -84,6 +86,7 @@ def test_after_sonnet_comes_opus(plan: Plan, fake_claude: FakeCli, run_hook: Run
 
 @row("3.6")
 def test_every_review_is_counted(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(**CODE_REVIEW, phase_iteration=4)
 
     run_hook()
@@ -93,6 +96,7 @@ def test_every_review_is_counted(plan: Plan, fake_claude: FakeCli, run_hook: Run
 
 @row("3.7")
 def test_a_review_keeps_max_reviews(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(**CODE_REVIEW, max_reviews=5)
 
     assert_blocked(run_hook(), "post-code-review")
@@ -102,6 +106,7 @@ def test_a_review_keeps_max_reviews(plan: Plan, fake_claude: FakeCli, run_hook: 
 
 @row("3.8")
 def test_a_review_keeps_the_current_task(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.tasks({"1": "done", "2": "done", "3": "pending"})
     plan.state.write(phase="next-task", next_phase="code-review", current_task="3")
 
@@ -194,6 +199,7 @@ def test_an_advance_writes_every_field(plan: Plan, fake_claude: FakeCli, run_hoo
 @row("3.16")
 def test_the_state_is_replaced_as_a_whole(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
     """The new state has all eight fields, and whoever is reading the old one can read it to its end."""
+    fake_claude.reviews("FAIL")
     plan.state.raw('{"phase": "new-plan", "next_phase": "plan-review"}')
     with plan.state.path.open() as reader:
         assert_blocked(run_hook(), "post-plan-review")

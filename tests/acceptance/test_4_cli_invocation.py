@@ -16,6 +16,7 @@ pytestmark = pytest.mark.state
 
 @row("4.1")
 def test_opus_is_asked_for(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(**CODE_REVIEW, review_model="opus")
 
     run_hook()
@@ -26,6 +27,7 @@ def test_opus_is_asked_for(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) 
 
 @row("4.2")
 def test_sonnet_is_asked_for(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(**CODE_REVIEW, review_model="sonnet")
 
     run_hook()
@@ -36,6 +38,7 @@ def test_sonnet_is_asked_for(plan: Plan, fake_claude: FakeCli, run_hook: RunHook
 
 @row("4.3")
 def test_the_reviewer_asks_nobody_for_permission(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(**CODE_REVIEW)
 
     run_hook()
@@ -46,6 +49,7 @@ def test_the_reviewer_asks_nobody_for_permission(plan: Plan, fake_claude: FakeCl
 
 @row("4.4")
 def test_the_reviewer_runs_unattended_and_unhooked(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(**CODE_REVIEW)
 
     run_hook()
@@ -57,6 +61,7 @@ def test_the_reviewer_runs_unattended_and_unhooked(plan: Plan, fake_claude: Fake
 
 @row("4.5")
 def test_a_code_review_is_told_its_task(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.tasks(["1", "2", "3"])
     plan.state.write(phase="next-task", next_phase="code-review", current_task="3")
 
@@ -71,6 +76,7 @@ def test_a_code_review_is_told_its_task(plan: Plan, fake_claude: FakeCli, run_ho
 
 @row("4.6")
 def test_a_plan_review_is_told_its_plan(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="new-plan", next_phase="plan-review")
 
     run_hook()
@@ -84,6 +90,7 @@ def test_a_plan_review_is_told_its_plan(plan: Plan, fake_claude: FakeCli, run_ho
 
 @row("4.7")
 def test_a_tasks_review_is_told_every_task(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.tasks(["1", "2", "3"])
     plan.write("task-1-review-1.md", "# A review, no task\n")
     plan.state.write(phase="create-tasks", next_phase="tasks-review")
@@ -100,6 +107,7 @@ def test_a_tasks_review_is_told_every_task(plan: Plan, fake_claude: FakeCli, run
 
 @row("4.8")
 def test_a_review_of_all_code_is_told_plan_and_tasks(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="code-review", next_phase="all-code-review", current_task="2")
 
     run_hook()
@@ -114,6 +122,7 @@ def test_a_review_of_all_code_is_told_plan_and_tasks(plan: Plan, fake_claude: Fa
 
 @row("4.9")
 def test_the_review_lands_in_the_plan(plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="post-code-review", next_phase="code-review", current_task="2", phase_iteration=2)
 
     run_hook()

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.state
 
 @row("5.1")
 def test_after_a_code_review(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="post-code-review", next_phase="code-review", current_task="2", phase_iteration=2)
 
     result = run_hook()
@@ -27,6 +28,7 @@ def test_after_a_code_review(plan: Plan, fake_claude: FakeCli, run_hook: RunHook
 
 @row("5.2")
 def test_after_a_plan_review(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="new-plan", next_phase="plan-review")
 
     result = run_hook()
@@ -39,6 +41,7 @@ def test_after_a_plan_review(plan: Plan, fake_claude: FakeCli, run_hook: RunHook
 
 @row("5.3")
 def test_after_a_tasks_review(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="post-tasks-review", next_phase="tasks-review", phase_iteration=1)
 
     result = run_hook()
@@ -51,6 +54,7 @@ def test_after_a_tasks_review(plan: Plan, fake_claude: FakeCli, run_hook: RunHoo
 
 @row("5.4")
 def test_after_a_review_of_all_code(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(phase="code-review", next_phase="all-code-review")
 
     result = run_hook()
@@ -64,6 +68,7 @@ def test_after_a_review_of_all_code(plan: Plan, fake_claude: FakeCli, run_hook: 
 
 @row("5.5")
 def test_the_plan_is_named(make_plan: Callable[..., Plan], fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     make_plan("add-login", state={"phase": "new-plan", "next_phase": "plan-review"})
 
     result = run_hook()
@@ -75,6 +80,7 @@ def test_the_plan_is_named(make_plan: Callable[..., Plan], fake_claude: FakeCli,
 
 @row("5.6")
 def test_a_block_is_one_json_object(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(**CODE_REVIEW)
 
     result = run_hook()

@@ -24,6 +24,7 @@ def post_review(plan: Plan, name: str) -> None:
 
 @row("6.1")
 def test_only_the_plan_touched_last_is_looked_at(make_plan: MakePlan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL", "FAIL")
     one, other = make_plan("one", state={}), make_plan("other", state={})
     one.age(60)
     other.age(3600)
@@ -42,6 +43,7 @@ def test_only_the_plan_touched_last_is_looked_at(make_plan: MakePlan, fake_claud
 
 @row("6.2")
 def test_unknown_fields_are_kept(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     before = plan.state.write(**CODE_REVIEW, custom_field=42, notes={"by": ["me", None, 1.0]})
 
     assert_blocked(run_hook(), "post-code-review")
@@ -66,6 +68,7 @@ def test_no_iteration_and_no_next_phase(plan: Plan, fake_claude: FakeCli, run_ho
 
 @row("6.4")
 def test_an_unexpected_model_is_passed_on(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(**CODE_REVIEW, review_model="haiku")
 
     run_hook()
@@ -85,6 +88,7 @@ def test_a_state_without_a_plan(make_plan: MakePlan, run_hook: RunHook) -> None:
 
 @row("6.6")
 def test_a_review_comes_before_the_rules(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.write("nested/extra.md", "# Extra\n")
     plan.state.write(**CODE_REVIEW)
 
@@ -139,6 +143,7 @@ def test_a_plan_from_before_there_were_states(make_plan: MakePlan, fake_claude: 
 
 @row("6.10")
 def test_models_take_turns(plan: Plan, fake_claude: FakeCli, events: Events, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL", "FAIL", "FAIL", "FAIL")
     plan.state.write(phase="new-plan", next_phase="plan-review")
     next_models = []
     for iteration in (1, 2, 3, 4):
@@ -156,7 +161,7 @@ def test_two_clean_reviews_of_the_last_task_lead_to_the_review_of_all_code(
 ) -> None:
     plan.tasks({"1": "done", "2": "pending"})
     before = plan.state.write(phase="next-task", next_phase="code-review", current_task="2")
-    fake_claude.reviews("PASS")
+    fake_claude.reviews("PASS", "PASS")
 
     assert_blocked(run_hook(), "post-code-review")
     assert plan.state.read()["consecutive_clean"] == 1
@@ -171,6 +176,7 @@ def test_two_clean_reviews_of_the_last_task_lead_to_the_review_of_all_code(
 def test_a_review_leaves_nothing_but_itself(
     plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
 ) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(**CODE_REVIEW)
     before = set(project.path.rglob("*"))
 

@@ -161,6 +161,7 @@ class TestAPromptThatIsALink:
     def test_nothing_is_written_through_it(
         self, claudex: Claudex, fake_codex: FakeCli, tmp_path: Path, when: str, target: str
     ) -> None:
+        fake_codex.reviews("FAIL").repeats()
         outside = tmp_path / "outside"
         if target == "file":
             outside.write_text("mine\n")
@@ -191,6 +192,7 @@ class TestAPromptThatIsALink:
         assert [path.name for path in claudex.directory.glob(f".{claudex.id}*")] == []
 
     def test_the_prompt_can_be_read_before_it_costs_anything(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         claudex.begin_round()
         before = claudex.prompt_file().read_bytes()
         claudex.run_runner()

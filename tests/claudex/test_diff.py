@@ -55,6 +55,7 @@ def prompt(claudex: Claudex, fake_codex: FakeCli) -> str:
     for name in (*OURS, *THEIRS):
         write(claudex.root, name, f"content of {name}\n")
     claudex.project.git("add", "src/staged.py", "reviews", "gauntlet_logs")
+    fake_codex.reviews("FAIL")
     claudex.start_review()
     assert_blocked(claudex.client_stop())
     claudex.run_runner()
@@ -89,6 +90,7 @@ class TestTheDiff:
 
 
 def test_before_the_first_commit(claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL")
     write(claudex.root, "src/new.py", "new\n")
     write(claudex.root, "autopilot-state.json", "{}\n")
     claudex.project.git("add", "-A")
@@ -116,12 +118,14 @@ class TestEarlierFindings:
         return codex.calls[-1].stdin
 
     def test_the_first_round_has_none(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         claudex.begin_round()
         prompt = self.asked(claudex, fake_codex)
         assert "what became of" not in prompt
         assert set(re.findall(r"findings-round-(\d)", prompt)) == {"1"}
 
     def test_the_next_ones_name_them_all(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         claudex.begin_round(3)
         prompt = self.asked(claudex, fake_codex)
         assert f"\n{claudex.findings(1)}\n{claudex.findings(2)}\n" in prompt
@@ -129,6 +133,7 @@ class TestEarlierFindings:
         assert prompt.count(str(claudex.findings(3))) == 1
 
     def test_a_round_that_left_none_is_not_named(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         claudex.begin_round()
         claudex.stop()
         claudex.write_findings(2)
@@ -137,6 +142,7 @@ class TestEarlierFindings:
         assert set(re.findall(r"findings-round-(\d)", prompt)) == {"2", "3"}
 
     def test_nor_is_a_link(self, claudex: Claudex, fake_codex: FakeCli, tmp_path: Path) -> None:
+        fake_codex.reviews("FAIL")
         claudex.begin_round()
         (tmp_path / "secret").write_text("## High\n- a secret\n")
         claudex.findings(1).symlink_to(tmp_path / "secret")
@@ -144,12 +150,14 @@ class TestEarlierFindings:
         assert "findings-round-1" not in self.asked(claudex, fake_codex)
 
     def test_a_repeated_block_names_them_again(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         claudex.begin_round(2)
         claudex.client_stop(active=True)
         assert_blocked(claudex.client_stop(), "round 2 of 3")
         assert str(claudex.findings(1)) in self.asked(claudex, fake_codex)
 
     def test_of_very_many_the_last(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         claudex.write_state(phase="reviewing", round="40", max_rounds="60")
         claudex.write_plan()
         for number in range(1, 41):

@@ -18,6 +18,7 @@ def asked(claudex: Claudex, codex: FakeCli) -> str:
 
 
 def test_a_plan(claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL", "FAIL", "FAIL")
     claudex.start(TOPIC, "--rounds", "4")
     here = {"id": claudex.id, "root": claudex.root, "max_rounds": 4}
     assert claudex.stop().reason == golden("claudex-draft.block", topic=TOPIC, **here)
@@ -33,6 +34,7 @@ def test_a_plan(claudex: Claudex, fake_codex: FakeCli) -> None:
 
 
 def test_a_plan_with_earlier_findings(claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL")
     claudex.begin_round(3)
     prompt = golden("claudex-plan-earlier.prompt", id=claudex.id, root=claudex.root, topic="a greeting", max_rounds=3)
     assert asked(claudex, fake_codex) == prompt
@@ -59,6 +61,7 @@ def test_a_plan_for_an_agent_below_the_root(claudex: Claudex) -> None:
 
 @pytest.mark.parametrize("topic", [None, TOPIC])
 def test_a_diff(topic: str | None, claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL")
     claudex.run("start", "review", *([topic] if topic else []))
     here = {"id": claudex.id, "root": claudex.root}
 

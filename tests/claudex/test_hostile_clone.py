@@ -82,6 +82,7 @@ def test_its_loop_is_not_followed(hostile: Hostile, fake_codex: FakeCli, root: s
 
 def test_a_person_takes_it_over_all_the_same(hostile: Hostile, fake_codex: FakeCli) -> None:
     """The links that came with it are replaced, not written through."""
+    fake_codex.reviews("FAIL")
     hostile.state(hostile.clone)
     hostile.link(f".claude/claudex/{ID}-prompt.txt", "../../../victim/authorized_keys")
     hostile.link(f".claude/claudex/{ID}-runner.sh", f"../../../victim/{ID}-runner.sh")

@@ -186,6 +186,7 @@ class Test7Numbers:
 
 class Test8Runner:
     def test_what_is_in_it(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         claudex.start()
         claudex.write_plan()
         claudex.stop()
@@ -214,6 +215,7 @@ class Test9PlanMode:
         assert not claudex.runner().exists()
 
     def test_drafting_with_a_plan(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         claudex.start("a greeting")
         claudex.write_plan()
         reason = claudex.stop().reason or ""
@@ -292,6 +294,7 @@ class Test9PlanMode:
 
 class Test10ReviewMode:
     def test_it_blocks_once(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         claudex.start_review()
         assert claudex.says("mode", "phase") == ("review", "reviewing")
         result = claudex.stop()

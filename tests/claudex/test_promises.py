@@ -155,6 +155,7 @@ def asked(claudex: Claudex, codex: FakeCli) -> str:
 
 
 def test_p01_until_nothing_is_found_or_the_rounds_are_over(claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL", "FAIL", "FAIL")
     claudex.begin_round()
     experts = []
     for round_ in (1, 2, 3):
@@ -187,6 +188,7 @@ def test_p03_the_hook_does_not_run_codex(claudex: Claudex, fake_codex: FakeCli) 
 
 
 def test_p04_the_runner_is_what_the_agent_is_told_to_run(claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL")
     claudex.start()
     claudex.write_plan()
     assert f"```sh\nbash '{claudex.runner()}'\n```" in (claudex.client_stop().reason or "")
@@ -200,6 +202,7 @@ def test_p05_the_command_starts_a_loop_for_a_plan() -> None:
 
 
 def test_p06_codex_proposes_fixes_and_changes_nothing(claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL")
     assert '"${CLAUDE_PLUGIN_ROOT}/bin/taskie" claudex start review' in skill("review")
     claudex.start_review()
     claudex.client_stop()
@@ -321,12 +324,14 @@ def test_p18_from_draft(claudex: Claudex, when: str) -> None:
 
 @pytest.mark.parametrize("round_", [1, 2, 3, 4])
 def test_p19_p20_p21_personas(claudex: Claudex, fake_codex: FakeCli, round_: int) -> None:
+    fake_codex.reviews("FAIL")
     claudex.begin_round(round_, rounds=4)
     expected = re.findall(r"^\| [123][^|]*\| (.*) \|$", PAGE, re.MULTILINE)
     assert f"persona: {expected[min(round_, 3) - 1]}.\n" in asked(claudex, fake_codex)
 
 
 def test_p22_earlier_findings(claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL")
     claudex.begin_round(3)
     prompt = asked(claudex, fake_codex)
     assert f"{claudex.findings(1)}\n{claudex.findings(2)}\n" in prompt
@@ -386,6 +391,7 @@ def test_p29_reviewing_without_findings_in_the_same_turn(claudex: Claudex) -> No
 
 
 def test_p30_what_stays_after_the_end(claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL")
     claudex.begin_round()
     claudex.run_runner()
     claudex.write_findings(1, FOUND)
@@ -407,6 +413,7 @@ def test_p31_review_mode(claudex: Claudex) -> None:
 
 
 def test_p32_our_own_files_are_no_part_of_the_diff(claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL")
     named = re.findall(r"`([^`]+)`", PROMISES["p32"])
     ours = [claudex.root / (name if name.endswith(".json") else f"{name}/file") for name in named[:-1]]
     ours.append(claudex.root / named[-1] / f"review-{ID}.md")
@@ -533,6 +540,7 @@ def test_p39_p40_the_state(claudex: Claudex) -> None:
 
 
 def test_p41_what_codex_is_asked_to_write(claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL")
     claudex.begin_round()
     prompt = asked(claudex, fake_codex)
     assert f"\n{claudex.directory}/{claudex.id}/findings-round-1.md\n" in prompt
@@ -542,6 +550,7 @@ def test_p41_what_codex_is_asked_to_write(claudex: Claudex, fake_codex: FakeCli)
 
 
 def test_p42_script_and_prompt(claudex: Claudex, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL")
     claudex.begin_round(2)
     waiting = claudex.prompt_file().read_text()
     assert asked(claudex, fake_codex) == waiting == claudex.prompt_file().read_text()
@@ -693,6 +702,7 @@ def test_p54_large_findings(claudex: Claudex) -> None:
 
 @pytest.mark.parametrize("setting", ["bypass", "workspace-write"])
 def test_p55_p56_the_sandbox(claudex: Claudex, fake_codex: FakeCli, setting: str) -> None:
+    fake_codex.reviews("FAIL")
     if setting != "bypass":
         (claudex.root / ".taskie").mkdir()
         (claudex.root / ".taskie" / "config.toml").write_text(f'[claudex]\nsandbox = "{setting}"\n')

@@ -99,6 +99,7 @@ def test_a_hostile_state(claudex: Claudex, codex: None) -> None:
 
 @pytest.mark.parametrize("name", ["it's", "a b", "$(touch pwned)", "`x`", 'q"q', "-n", "a\nb", "ünï"])
 def test_a_project_whose_path_is_hostile(claudex: Claudex, fake_codex: FakeCli, name: str) -> None:
+    fake_codex.reviews("FAIL")
     root = claudex.project.path / name
     root.mkdir()
     shutil.copytree(claudex.root / ".git", root / ".git")
@@ -126,6 +127,7 @@ class TestTheScript:
         claudex.client_stop()
 
     def test_what_codex_is_given(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         claudex.run_runner()
         (call,) = fake_codex.calls
         assert call.argv == ("exec", "--dangerously-bypass-approvals-and-sandbox")
@@ -161,6 +163,7 @@ class TestTheScript:
         assert fake_codex.calls == []
 
     def test_the_next_stop_writes_it_again(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         claudex.prompt_file().write_text("changed\n")
         assert claudex.run_runner().returncode == 1
         assert_blocked(claudex.client_stop(), "round 1 of 3")
@@ -168,6 +171,7 @@ class TestTheScript:
         assert len(fake_codex.calls) == 1
 
     def test_it_writes_nothing(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         before, prompt = snapshot(claudex.root), claudex.prompt_file().stat()
         assert claudex.run_runner().returncode == 0
         assert snapshot(claudex.root) == before
@@ -175,6 +179,7 @@ class TestTheScript:
         assert (now.st_ino, now.st_mtime_ns) == (prompt.st_ino, prompt.st_mtime_ns), "not the prompt either"
 
     def test_it_is_executable_by_itself(self, claudex: Claudex, fake_codex: FakeCli) -> None:
+        fake_codex.reviews("FAIL")
         assert stat.S_IMODE(claudex.runner().stat().st_mode) == 0o755
         subprocess.run(
             [claudex.runner()], env=claudex.project.env, cwd="/", check=True, capture_output=True, timeout=30
@@ -192,6 +197,7 @@ class TestTheScript:
 
 @pytest.mark.parametrize("where", [".taskie/config.toml", "environment"])
 def test_a_safer_sandbox_is_a_setting(claudex: Claudex, fake_codex: FakeCli, where: str) -> None:
+    fake_codex.reviews("FAIL")
     if where == "environment":
         claudex.project.env["TASKIE_CLAUDEX_SANDBOX"] = "workspace-write"
     else:

@@ -26,6 +26,7 @@ sys.exit(code)
 
 
 def test_it_comes_before_plans(claudex: Claudex, plan: Plan, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     order = list(engines.ENGINES)
     assert order.index("claudex") < order.index("plans")
     plan.state.write()
@@ -53,6 +54,7 @@ def test_an_end_in_this_turn_is_progress_for_those_after_it(
     claudex: Claudex, plan: Plan, fake_claude: FakeCli, end: str
 ) -> None:
     """The turn was blocked for this loop; now that it is over, a plan's review does not wait for the next turn."""
+    fake_claude.reviews("FAIL")
     claudex.begin_round(rounds=1)
     plan.state.write()
     if end in ("mark-done", "cancel"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
+from pytest_taskie import Fakes
 from pytest_taskie.client import _installation as installation
 from pytest_taskie.client._installation import (
     ClientError,
@@ -129,10 +131,18 @@ def test_there_already(npm: Callable[..., Path], tmp_path: Path) -> None:
     assert len(log.read_text().splitlines()) == 2
 
 
-def test_a_version_that_npm_does_not_know(npm: Callable[..., Path], tmp_path: Path) -> None:
-    npm('echo "npm error code ETARGET" >&2; echo "npm error No matching version" >&2; exit 1')
+def test_a_version_that_npm_does_not_know(fake_cli: Fakes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In process, since it is about arguments and a second try: each package is asked for once, in its own folder."""
+    pytest.importorskip("pytest_subprocess")
+    missing: dict[str, Any] = {"stderr": "npm error code ETARGET\nnpm error No matching version\n", "exits": 1}
+    package = "@anthropic-ai/claude-code"
+    npm = fake_cli("npm")
+    npm.answers("install", "--prefix", ..., re.compile(f"{package}-.*@9\\.9\\.9"), ..., "--loglevel=error", **missing)
+    npm.answers("install", "--prefix", ..., f"{package}@9.9.9", ..., "--loglevel=error", **missing)
+    monkeypatch.setenv("PATH", str(npm.in_process().bin))
     with pytest.raises(NoSuchVersion, match=r"npm has no claude 9\.9\.9 for this platform"):
         install(parse_wanted("9.9.9"), tmp_path)
+    assert ["--ignore-scripts" in call.argv for call in npm.calls] == [True, True]
     assert installed("claude", tmp_path) == []
 
 

@@ -101,6 +101,7 @@ def test_skipped(imports: Imports, plan: Plan) -> None:
 
 
 def test_review(imports: Imports, plan: Plan, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write(next_phase="plan-review")
     assert imports.beyond(ALWAYS) == set()
     assert imports.said["decision"] == "block"

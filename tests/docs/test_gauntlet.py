@@ -25,8 +25,8 @@ COMMANDS = [
 def documented(project: Project, fake_claude: FakeCli, fake_codex: FakeCli) -> Project:
     """A project with the configuration of the page, and a change in each part."""
     answer = {"status": "pass", "violations": []}
-    fake_claude.outputs({"structured_output": answer})
-    fake_codex.outputs(answer)
+    fake_claude.outputs({"structured_output": answer}).repeats()
+    fake_codex.outputs(answer).repeats()
     project.git("commit", "-q", "--allow-empty", "-m", "Begin")
     for name, text in NAMED.findall(TEXT):
         path = project.home / name[2:] if name.startswith("~") else project.path / name

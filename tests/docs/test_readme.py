@@ -130,6 +130,7 @@ def test_the_configuration_shows_the_defaults(tmp_path: Path) -> None:
 
 
 def test_a_plan_by_hand(project: Project, run_hook: RunHook, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     (commands,) = [block for block in blocks("console") if "mkdir" in block]
     script = commands.replace("taskie state", f"{sys.executable} -m taskie state")
     done = subprocess.run(

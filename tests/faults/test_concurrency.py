@@ -33,7 +33,7 @@ class Review:
     """A stop whose reviewer has been started and waits until `finish`."""
 
     def __init__(self, run_hook: RunHook, fake_claude: FakeCli, calls: int = 1) -> None:
-        self._fake = fake_claude.holds()
+        self._fake = fake_claude.reviews("FAIL").repeats().holds()
         self._pool = ThreadPoolExecutor()
         self._stop: Future[HookResult] = self._pool.submit(run_hook)
         fake_claude.wait_for_calls(calls)

@@ -39,6 +39,7 @@ def test_file_that_may_not_grow_and_no_review(checked_hook: CheckedHook, plan: P
 
 def test_with_room_again(checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli) -> None:
     """The review that did not count does not count at the next stop either."""
+    fake_claude.reviews("FAIL", "FAIL")
     plan.state.write(next_phase="plan-review", padding=PADDING)
     checked_hook(by=SMALL_FILES)
     assert_blocked(checked_hook())
@@ -100,7 +101,6 @@ def test_disk_filled_by_the_reviewer(tiny_disk: TinyDisk, plan: Plan, fake_claud
 def test_disk_full_from_the_start(tiny_disk: TinyDisk, plan: Plan, fake_claude: FakeCli) -> None:
     plan.state.write(next_phase="plan-review")
     (plan.path / "filler").write_bytes(b"x" * 11 * 4096)  # with the other files, all of the 16 blocks
-    fake_claude.runs(f"cd '{plan.path}'; echo '# Review' > plan-review-1.md && {VERDICT}")
     assert_approved(tiny_disk.run(), r"^Review failed: .*\.review-1\.log cannot be written \(No space left")
     assert fake_claude.calls == []
     after = snapshot(tiny_disk.copy)
@@ -110,6 +110,7 @@ def test_disk_full_from_the_start(tiny_disk: TinyDisk, plan: Plan, fake_claude: 
 
 def test_with_room(tiny_disk: TinyDisk, plan: Plan, fake_claude: FakeCli) -> None:
     """The disk is small, not broken: what fails above fails for want of room."""
+    fake_claude.reviews("FAIL")
     plan.state.write(next_phase="plan-review")
     assert_blocked(tiny_disk.run())
     assert '"phase_iteration": 1' in (tiny_disk.copy / "state.json").read_text()

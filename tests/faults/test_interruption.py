@@ -32,7 +32,7 @@ class Running:
 
     def __init__(self, project: Project, events: Events, fake_claude: FakeCli, *, waits: bool = True) -> None:
         if waits:
-            fake_claude.holds()
+            fake_claude.reviews("FAIL").holds()
         self.process = subprocess.Popen(
             [str(HOOK), "--fail-open"],
             stdin=subprocess.PIPE,

@@ -107,6 +107,7 @@ def test_task_without_a_file(
 @pytest.mark.parametrize("task", ["-x", "--model", "x" * 200], ids=["-x", "--model", "200"])
 def test_task_with_a_file(checked_hook: CheckedHook, project: Project, fake_claude: FakeCli, task: str) -> None:
     """Such an id is only ever a part of a name, so it is never an option."""
+    fake_claude.reviews("FAIL")
     state = {"phase": "complete-task", "next_phase": "code-review", "current_task": task}
     project.make_plan(tasks=[task], state=state)
     assert checked_hook().blocked

@@ -93,6 +93,7 @@ def test_read_only_state_in_a_plan_that_can_be_written(
     checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli
 ) -> None:
     """Replacing a file needs no right to the file; it keeps its mode."""
+    fake_claude.reviews("FAIL")
     plan.state.write(next_phase="plan-review")
     plan.state.path.chmod(0o444)
     assert_blocked(checked_hook(by=CONFINED))
@@ -102,6 +103,7 @@ def test_read_only_state_in_a_plan_that_can_be_written(
 
 def test_read_only_plans_directory(checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli) -> None:
     """Its lock needs no right to write."""
+    fake_claude.reviews("FAIL")
     plan.state.write(next_phase="plan-review")
     plan.path.parent.chmod(0o555)
     assert_blocked(checked_hook(by=CONFINED))

@@ -89,6 +89,7 @@ class TestWhatIsRecorded:
     def test_a_task_is_named_where_the_review_is_about_one(
         self, checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli, record: Path
     ) -> None:
+        fake_claude.reviews("FAIL", "FAIL")
         plan.state.write(phase="complete-task", next_phase="code-review", current_task="1")
         assert_blocked(checked_hook())
         plan.state.write(next_phase="plan-review", current_task="1")
@@ -235,7 +236,7 @@ class TestWhateverLiesThere:
     def test_a_line_that_was_cut(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path
     ) -> None:
-        fake_claude.outputs(result())
+        fake_claude.outputs(result(), result())
         checked_hook()
         line = record.read_bytes()
         record.write_bytes(line + line[:50])
@@ -249,7 +250,7 @@ BOUNDED = {"TASKIE_REVIEW_PLAN_BUDGET_USD": "0.5"}
 
 class TestBudgets:
     def test_the_loop_ends_when_it_is_spent(self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli) -> None:
-        fake_claude.outputs(result())
+        fake_claude.outputs(result(), result(), result())
         assert_blocked(checked_hook(env=BOUNDED))
         again(due)
         assert_blocked(checked_hook(env=BOUNDED))
@@ -273,7 +274,7 @@ class TestBudgets:
     def test_without_its_record_a_plan_counts_from_zero(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path, tmp_path: Path
     ) -> None:
-        fake_claude.outputs(result(total_cost_usd=0.6))
+        fake_claude.outputs(*[result(total_cost_usd=0.6)] * 2)
         assert_blocked(checked_hook(env=BOUNDED))
         again(due)
         assert_approved(checked_hook(env=BOUNDED), "No review: ")
@@ -327,6 +328,7 @@ class TestBudgets:
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path, spoiled: bytes
     ) -> None:
         """What they cost may be all that there was."""
+        fake_claude.reviews("FAIL")
         line = json.dumps(journal.Entry(at="2026-11-17T17:30:00Z", review="plan-review", cost_usd=0.01).as_dict())
         record.write_bytes(spoiled.replace(b"%s", line.encode()))
         assert_approved(checked_hook(env=BOUNDED), r"No review: reviews\.jsonl: the cost in 1 line cannot be read, so ")
@@ -336,6 +338,7 @@ class TestBudgets:
     def test_a_review_that_did_not_say_what_it_cost_is_no_obstacle(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, record: Path
     ) -> None:
+        fake_claude.reviews("FAIL")
         line = json.dumps(journal.Entry(at="2026-11-17T17:30:00Z", review="plan-review").as_dict())
         record.write_text(f'{line}\n\n{{"review": "plan-review"}}\n{line}')
         assert_blocked(checked_hook(env=BOUNDED))
@@ -343,6 +346,7 @@ class TestBudgets:
     def test_what_the_client_can_bound_it_is_told(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli
     ) -> None:
+        fake_claude.reviews("FAIL")
         assert_blocked(checked_hook(env={"TASKIE_REVIEW_MAX_BUDGET_USD": "0.25"}))
         assert fake_claude.calls[0].flags["--max-budget-usd"] == "0.25"
         assert "Be very critical." in fake_claude.calls[0].prompt
@@ -350,6 +354,7 @@ class TestBudgets:
     def test_a_client_that_cannot_is_called_again_and_that_is_said(
         self, checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli
     ) -> None:
+        fake_claude.reviews("FAIL")
         fake_claude.rejects("--max-budget-usd")
         done = checked_hook(env={"TASKIE_REVIEW_MAX_BUDGET_USD": "0.25"})
         assert_blocked(done)
@@ -439,7 +444,7 @@ class TestAFailedReview:
 class TestTheReviewThatRuns:
     @pytest.fixture
     def hook(self, project: Project, events: Events, due: Plan, fake_claude: FakeCli) -> subprocess.Popen[bytes]:
-        fake_claude.holds()
+        fake_claude.reviews("FAIL").holds()
         process = subprocess.Popen(
             [str(HOOK), "--fail-open"],
             stdin=subprocess.PIPE,

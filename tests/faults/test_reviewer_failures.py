@@ -138,6 +138,7 @@ def test_a_program_of_the_project_is_never_run(
 
 
 def test_stdin_and_environment(checked_hook: CheckedHook, due: Plan, fake_claude: FakeCli, project: Project) -> None:
+    fake_claude.reviews("FAIL")
     assert_blocked(checked_hook())
     (call,) = fake_claude.calls
     assert call.stdin == ""

@@ -116,6 +116,7 @@ def test_no_json_object_as_it_is_printed(
 
 
 def test_truncated_at_every_byte(plan: Plan, fake_claude: FakeCli, decide: Callable[..., Decision]) -> None:
+    fake_claude.reviews("FAIL")
     whole = DUE.encode()
     for length in range(len(whole.rstrip())):
         plan.state.raw(whole[:length])
@@ -152,6 +153,7 @@ def test_deep_values_of_others_are_kept_or_refused(
     checked_hook: CheckedHook, plan: Plan, fake_claude: FakeCli, depth: int
 ) -> None:
     """Near the interpreter's limit one step may read what another cannot; never does it end in an error."""
+    fake_claude.reviews("FAIL").repeats()
     text = DUE.replace("{", '{\n  "deep": ' + "[" * depth + "1.10" + "]" * depth + ",", 1)
     plan.state.raw(text)
     result = checked_hook(process=True)

@@ -105,6 +105,7 @@ def test_structure(checked_hook: CheckedHook, project: Project, text: str, tasks
 
 @pytest.mark.parametrize("name", ["plain, left", "no header, left", "CRLF, left", "other order, left", "word ids"])
 def test_prompt_names_the_files(checked_hook: CheckedHook, project: Project, fake_claude: FakeCli, name: str) -> None:
+    fake_claude.reviews("FAIL")
     text, tasks, _ = TABLES[name]
     _plan(project, text, tasks, phase="create-tasks", next_phase="tasks-review")
     assert_blocked(checked_hook())
@@ -128,6 +129,7 @@ def test_no_tasks(checked_hook: CheckedHook, project: Project, fake_claude: Fake
 def test_ids_that_are_none_reach_no_prompt(
     checked_hook: CheckedHook, project: Project, fake_claude: FakeCli, task: str
 ) -> None:
+    fake_claude.reviews("FAIL")
     _plan(project, HEAD + f"| 1 | pending | h | A |\n| {task} | pending | h | B |\n", [], next_phase="tasks-review")
     assert_blocked(checked_hook())
     (call,) = fake_claude.calls

@@ -71,6 +71,7 @@ def due(project: Project, plan: Plan) -> Plan:
 def test_unknown(
     make: Callable[[Path], object], checked_hook: CheckedHook, project: Project, due: Plan, fake_claude: FakeCli
 ) -> None:
+    fake_claude.reviews("FAIL")
     make(project.transcript)
     begun = time.monotonic()
     assert_blocked(checked_hook(process=make in (UNKNOWN["a FIFO"], UNKNOWN["a device"])))
@@ -82,6 +83,7 @@ def test_unknown(
 def test_a_path_that_is_none(
     path: object, checked_hook: CheckedHook, events: Events, due: Plan, fake_claude: FakeCli
 ) -> None:
+    fake_claude.reviews("FAIL")
     assert_blocked(checked_hook(stdin=json.dumps({**events.stop(), "transcript_path": path})))
 
 
@@ -95,6 +97,7 @@ def test_200_mb(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However long the machine takes for it: that its time is bounded is another test, `test_no_time_left`."""
+    fake_claude.reviews("FAIL").repeats()
     monkeypatch.setattr(transcript.acts, "__defaults__", (3600.0,))
     _large(project.transcript, 200, DID if did else "")
     read = []
@@ -123,6 +126,7 @@ def test_a_link_to_one(
 def test_what_else_is_in_it_does_not_matter(
     kind: str, checked_hook: CheckedHook, project: Project, due: Plan, fake_claude: FakeCli
 ) -> None:
+    fake_claude.reviews("FAIL")
     rubbish = os.urandom(50_000).replace(b"taskie", b"") if kind == "binary" else DID.encode()[:-40]
     project.transcript.write_bytes(LAST.encode() + rubbish)
     assert_approved(checked_hook(), "^A plan review is due in ")

@@ -57,9 +57,9 @@ class TestG21TheNextOneIsAsked:
         assert len(fake_codex.calls) == 1
 
     def test_its_own_time_is_over(self, both: Gauntlet, fake_claude: FakeCli, fake_codex: FakeCli) -> None:
-        fake_claude.delays(60)
+        fake_claude.delays(60).repeats()
         both.review("quality", cli_preference=["claude", "codex"], timeout=0.2)
-        fake_codex.delays(60)
+        fake_codex.delays(60).repeats()
         result = both.stop()
         assert_approved(result, r"claude took longer than 0\.2 s; codex took longer than 0\.2 s")
         assert result.json["status"] == "infrastructure_error"
@@ -86,7 +86,7 @@ class TestG21TheNextOneIsAsked:
     def test_every_slot_has_its_own(self, gauntlet: Gauntlet, fake_claude: FakeCli, fake_codex: FakeCli) -> None:
         gauntlet.configure(allow_parallel=False)
         gauntlet.review("quality", num_reviews=2, cli_preference=["claude", "codex"])
-        fake_claude.outputs(client(PASS))
+        fake_claude.outputs(client(PASS), client(PASS))
         fake_codex.outputs("")
         assert gauntlet.stop().json["status"] == "passed"
         assert (len(fake_claude.calls), len(fake_codex.calls)) == (2, 1)
@@ -114,7 +114,7 @@ class TestG21ACoolDown:
 
     def test_meanwhile_it_is_asked_last(self, both: Gauntlet, fake_claude: FakeCli, fake_codex: FakeCli) -> None:
         fake_claude.outputs(LIMITED)
-        fake_codex.outputs(json.dumps(PASS))
+        fake_codex.outputs(json.dumps(PASS), json.dumps(PASS))
         both.stop()
         both.write("code.py", "x = 2\n")
         assert both.stop().json["status"] == "passed"
@@ -137,7 +137,6 @@ class TestG21ACoolDown:
         now = time.time()
         cool_downs(both).parent.mkdir(parents=True)
         cool_downs(both).write_text(json.dumps({"claude": now + 600, "codex": now + 300}))
-        fake_claude.outputs(client(PASS))
         fake_codex.outputs(json.dumps(PASS))
         assert both.stop().json["status"] == "passed"
         assert (len(fake_claude.calls), len(fake_codex.calls)) == (0, 1)

@@ -80,7 +80,7 @@ class TestTheQuestion:
 
     def test_several_reviewers_take_turns(self, gauntlet: Gauntlet, fake_claude: FakeCli, fake_codex: FakeCli) -> None:
         gauntlet.review("quality", num_reviews=3, cli_preference=["claude", "codex"])
-        fake_claude.outputs(client(PASS))
+        fake_claude.outputs(client(PASS), client(PASS))
         fake_codex.outputs(json.dumps(PASS))
         assert status(gauntlet) == "passed"
         assert [name for name in gauntlet.files("previous") if name.endswith(".json")] == [
@@ -128,7 +128,7 @@ class TestTheAnswer:
 
     def test_a_slow_reviewer(self, gauntlet: Gauntlet, fake_claude: FakeCli) -> None:
         gauntlet.review("quality", timeout=0.2)
-        fake_claude.delays(60)
+        fake_claude.delays(60).repeats()
         assert_approved(gauntlet.stop(), "claude took longer than 0.2 s")
 
     def test_no_reviewer(self, reviewed: Gauntlet) -> None:
@@ -145,7 +145,7 @@ class TestTheAnswer:
 class TestTheAgentsAnswers:
     @pytest.fixture
     def blocked(self, reviewed: Gauntlet, fake_claude: FakeCli) -> Gauntlet:
-        fake_claude.outputs(client(FAIL), client(PASS))
+        fake_claude.outputs(client(FAIL))
         assert status(reviewed) == "failed"
         return reviewed
 
@@ -158,6 +158,7 @@ class TestTheAgentsAnswers:
         assert "nothing has changed since it failed" in (blocked.logs / "console.2.log").read_text()
 
     def test_fixed(self, blocked: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(client(PASS))
         blocked.write("code.py", "print()\n")
         blocked.answer(status="fixed", result="removed it")
         assert status(blocked, active=True) == "passed"
@@ -173,6 +174,7 @@ class TestTheAgentsAnswers:
         assert json.loads(blocked.violations().read_text())["violations"][0]["status"] == "new"
 
     def test_code_changed_but_unanswered(self, blocked: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs(client(PASS))
         blocked.write("code.py", "print()\n")
         assert status(blocked, active=True) == "passed"
         assert "x is not used" in fake_claude.calls[1].stdin
@@ -189,7 +191,7 @@ class TestTheAgentsAnswers:
         assert len(fake_claude.calls) == 1
 
     def test_skipped_is_carried_on_for_this_branch(self, blocked: Gauntlet, fake_claude: FakeCli) -> None:
-        fake_claude.outputs(client(FAIL))
+        fake_claude.outputs(client(FAIL), client(FAIL), client(FAIL))
         blocked.answer(status="skipped", result="used by a plugin")
         assert status(blocked, active=True) == "passed_with_warnings"
         blocked.write("code.py", "x = 2\n")
@@ -235,7 +237,7 @@ class TestTheAgentsAnswers:
 
 def test_review_command(reviewed: Gauntlet, fake_claude: FakeCli) -> None:
     reviewed.check("lint", "false")
-    fake_claude.outputs(client(PASS))
+    fake_claude.outputs(client(PASS), client(PASS))
     assert reviewed.run("review").exit_code == 0
     assert reviewed.run("review", "quality").exit_code == 0
     assert reviewed.run("review", "nothing").exit_code == 2

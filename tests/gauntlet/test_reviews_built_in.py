@@ -29,7 +29,7 @@ def plain(gauntlet: Gauntlet) -> Gauntlet:
 
 def test_they_need_no_file(plain: Gauntlet, fake_claude: FakeCli) -> None:
     assert not (plain.path / ".gauntlet" / "reviews").exists()
-    fake_claude.outputs(client(PASS))
+    fake_claude.outputs(*[client(PASS)] * 5)
     assert plain.stop().json["message"] == "5 gates passed"
     asked = [call.stdin for call in fake_claude.calls]
     assert len(asked) == 5
@@ -41,7 +41,7 @@ def test_they_need_no_file(plain: Gauntlet, fake_claude: FakeCli) -> None:
 
 
 def test_they_block(plain: Gauntlet, fake_claude: FakeCli) -> None:
-    fake_claude.outputs(client(FAIL))
+    fake_claude.outputs(*[client(FAIL)] * 5)
     assert_blocked(plain.stop(), "5 of 5 gates failed: .*review test-integrity")
     assert "review:.:test-integrity@1" in plain.state["gates"]
 
@@ -73,7 +73,7 @@ def test_a_file_of_the_same_name_wins(plain: Gauntlet, fake_claude: FakeCli) -> 
 
 def test_a_file_without_a_prompt_says_how(plain: Gauntlet, fake_claude: FakeCli, fake_codex: FakeCli) -> None:
     plain.write(".gauntlet/reviews/security.md", "---\ncli_preference: [codex]\nnum_reviews: 2\n---\n")
-    fake_codex.outputs(PASS)
+    fake_codex.outputs(PASS, PASS)
     assert plain.run("review", "security").exit_code == 0
     assert [("injection" in call.stdin) for call in fake_codex.calls] == [True, True]
     assert fake_claude.calls == []

@@ -72,7 +72,7 @@ def parts(gauntlet: Gauntlet, fake_claude: FakeCli, tmp_path: Path) -> Gauntlet:
     gauntlet.write("README", "1\n")
     gauntlet.settle()
     gauntlet.write("src/code.py", "x = 1\n")
-    fake_claude.outputs(client(PASS))
+    fake_claude.outputs(client(PASS)).repeats()
     assert status(gauntlet) == "passed"
     return gauntlet
 
@@ -178,7 +178,7 @@ class TestG20OnlyWhatAnEntryCoversWakesIt:
         gauntlet.write("sub/.gauntlet/reviews/quality.md", "Look.\n")
         gauntlet.settle()
         gauntlet.write("sub/src/code.py", "x = 1\n")
-        fake_claude.outputs(client(PASS))
+        fake_claude.outputs(client(PASS), client(PASS))
         env = {"GAUNTLET_STOP_HOOK_INTERVAL_MINUTES": "0"}
         assert gauntlet.stop(cwd=str(sub), env=env).json["status"] == "passed"
         gauntlet.write("sub/README", "2\n")
@@ -219,7 +219,7 @@ def test_an_error_is_one_gates_matter(reviewed: Gauntlet, fake_claude: FakeCli) 
     """One review's log cannot be written, since there is a directory in its place: the other's verdict counts."""
     reviewed.check("lint", "mkdir -p 'gauntlet_logs/review_._quality_claude@1.1.log/x'")
     reviewed.review("safety", cli_preference=["claude"])
-    fake_claude.outputs(client(FAIL))
+    fake_claude.outputs(client(FAIL)).repeats()
     result = reviewed.stop()
     assert_blocked(result, "1 of 3 gates failed: review safety")
     assert_blocked(result, "Not proven: .*cannot be written")
@@ -284,7 +284,7 @@ class TestG20AnotherBranch:
         assert status(reviewed) == "failed"
 
     def test_a_failed_one_is_open(self, reviewed: Gauntlet, fake_claude: FakeCli) -> None:
-        fake_claude.outputs(client(FAIL), client(PASS))
+        fake_claude.outputs(client(FAIL))
         assert status(reviewed) == "failed"
         reviewed.project.git("checkout", "-q", "-b", "feature")
         assert status(reviewed) == "failed"
@@ -301,7 +301,7 @@ class TestG20AnotherBranch:
     def test_what_is_settled_stays_settled_on_a_branch_from_there(
         self, reviewed: Gauntlet, fake_claude: FakeCli, then: str
     ) -> None:
-        fake_claude.outputs(client(FAIL))
+        fake_claude.outputs(*[client(FAIL)] * (2 if "change" in then else 1))
         assert status(reviewed) == "failed"
         reviewed.answer(status="skipped", result="used by a plugin")
         assert status(reviewed) == "passed_with_warnings"

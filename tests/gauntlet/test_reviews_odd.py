@@ -34,7 +34,7 @@ class TestManyViolations:
     def test_two_hundred(self, reviewed: Gauntlet, fake_claude: FakeCli) -> None:
         """All in the file, the heaviest in the block, and each can be answered."""
         many = [{**ISSUE, "line": n, "issue": f"issue {n}", "priority": "low"} for n in range(1, 200)]
-        fake_claude.outputs(client(fails(*many, {**ISSUE, "issue": "the worst", "priority": "critical"})), client(PASS))
+        fake_claude.outputs(client(fails(*many, {**ISSUE, "issue": "the worst", "priority": "critical"})))
         result = reviewed.stop()
         assert_blocked(result, "200 violations")
         assert_blocked(result, r"\[critical\] code.py:1: the worst")
@@ -190,7 +190,7 @@ def spoil(path: Path, how: str) -> None:
 )
 def test_the_agent_spoils_the_file(reviewed: Gauntlet, fake_claude: FakeCli, how: str) -> None:
     """Nobody is asked, and what was found is still open; a fix gets past it all the same."""
-    fake_claude.outputs(client(FAIL), client(PASS))
+    fake_claude.outputs(client(FAIL), client(PASS), client(PASS))
     reviewed.stop()
     path = reviewed.violations()
     spoil(path, how)

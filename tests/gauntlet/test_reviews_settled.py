@@ -105,7 +105,8 @@ class TestG23TheReviewer:
         assert "These are settled" not in fake_claude.calls[2].stdin
 
     def test_heavier_in_the_same_words_it_can_be_skipped_too(self, long: Gauntlet, fake_claude: FakeCli) -> None:
-        fake_claude.outputs(fails(issue(20)), fails(issue(20, priority="critical")))
+        critical = fails(issue(20, priority="critical"))
+        fake_claude.outputs(fails(issue(20)), critical, critical)
         long.stop()
         skip(long)
         long.write("code.py", CODE + "more = 1\n")
@@ -142,7 +143,7 @@ class TestG23TheReviewer:
 
     @pytest.mark.parametrize("file", ["../outside.py", "/etc/passwd", "no\0file", "", "code.py/x"])
     def test_a_place_that_is_none(self, long: Gauntlet, fake_claude: FakeCli, file: str) -> None:
-        fake_claude.outputs(fails(issue(20, file=file)))
+        fake_claude.outputs(fails(issue(20, file=file)), fails(issue(20, file=file)))
         long.stop()
         assert skip(long).json["status"] == "passed_with_warnings"
         long.write("code.py", CODE + "more = 1\n")

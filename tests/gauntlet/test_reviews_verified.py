@@ -36,14 +36,14 @@ def found(reviewed: Gauntlet, fake_claude: FakeCli) -> Gauntlet:
     """A review of two files has found something in line 10 of one."""
     reviewed.write("code.py", text())
     reviewed.write("other.py", text())
-    fake_claude.outputs(fails(issue(10, "ten is wrong")), client(PASS))
+    fake_claude.outputs(fails(issue(10, "ten is wrong")))
     assert_blocked(reviewed.stop(), "ten is wrong")
     return reviewed
 
 
 def again(gauntlet: Gauntlet, fake_claude: FakeCli, *violations: Any) -> Any:
     """The agent changes line 10 and says so; the reviewer answers with these."""
-    fake_claude.outputs(client(PASS), fails(*violations) if violations else client(PASS))
+    fake_claude.outputs(fails(*violations) if violations else client(PASS))
     gauntlet.write("code.py", text(line_10="value_10 = ten()"))
     gauntlet.answer(status="fixed", result="computed now")
     return gauntlet.stop()
@@ -65,17 +65,20 @@ class TestG22TheQuestion:
         found.commit()
         found.write("code.py", text(line_10="value_10 = ten()"))
         found.commit()
+        fake_claude.outputs(client(PASS))
         assert found.stop().json["status"] == "passed"
         assert "-value_10 = 10\n+value_10 = ten()\n" in fake_claude.calls[1].stdin
         assert "value_50" not in fake_claude.calls[1].stdin
 
     def test_a_file_that_was_not_changed_before(self, found: Gauntlet, fake_claude: FakeCli) -> None:
         found.write(".gitignore", "gauntlet_logs/\nmore/\n")
+        fake_claude.outputs(client(PASS))
         assert found.stop().json["status"] == "passed"
         assert " gauntlet_logs/\n+more/\n" in fake_claude.calls[1].stdin
 
     def test_only_the_answer_is_new(self, found: Gauntlet, fake_claude: FakeCli) -> None:
         found.answer(status="fixed", result="it always was")
+        fake_claude.outputs(client(PASS))
         assert found.stop().json["status"] == "passed"
         assert "(nothing; look at the files themselves)" in fake_claude.calls[1].stdin
 
@@ -94,6 +97,7 @@ class TestG22TheQuestion:
         again(found, fake_claude)
         assert not (found.logs / ".reviewed").exists()
         found.write("code.py", text(line_10="value_10 = 10.0"))
+        fake_claude.outputs(client(PASS))
         found.stop()
         assert "+value_50 = 50\n" in fake_claude.calls[2].stdin
         assert "ten is wrong" not in fake_claude.calls[2].stdin
@@ -119,7 +123,7 @@ class TestG22TheAnswer:
         assert_blocked(again(found, fake_claude, issue(10, "ten is wrong")), "ten is wrong")
 
     def test_still_there_in_other_words(self, found: Gauntlet, fake_claude: FakeCli) -> None:
-        fake_claude.outputs(fails(), fails(issue(12, "10 is not right")))
+        fake_claude.outputs(fails(issue(12, "10 is not right")))
         found.answer(status="fixed", result="no, I have not")
         found.write("other.py", text(line_90="ninety"))
         assert_blocked(found.stop(), "10 is not right")
@@ -143,7 +147,7 @@ class TestG22TheAnswer:
         self, found: Gauntlet, fake_claude: FakeCli, words: Any, change: str
     ) -> None:
         """A reviewer that fails it does not say that what it found before is gone."""
-        fake_claude.outputs(fails(), fails(words))
+        fake_claude.outputs(fails(words))
         if change != "no answer":
             found.answer(status="fixed", result="done")
         if change == "beside it":
@@ -157,7 +161,7 @@ class TestG22TheAnswer:
     @pytest.mark.parametrize("change", ["nothing", "elsewhere"])
     def test_where_nothing_has_changed_it_stays_open(self, found: Gauntlet, fake_claude: FakeCli, change: str) -> None:
         """Though the reviewer speaks of something else, and fails it for that."""
-        fake_claude.outputs(fails(), fails(issue(50, "fifty is odd", file="other.py")))
+        fake_claude.outputs(fails(issue(50, "fifty is odd", file="other.py")))
         found.answer(status="fixed", result="done")
         if change == "elsewhere":
             found.write("other.py", text(line_90="ninety"))
@@ -199,7 +203,7 @@ class TestG22TheAnswer:
         assert "sixty" not in result.json["reason"]
 
     def test_failed_without_a_violation(self, found: Gauntlet, fake_claude: FakeCli) -> None:
-        fake_claude.outputs(client(PASS), client({"status": "fail", "violations": []}))
+        fake_claude.outputs(client({"status": "fail", "violations": []}))
         found.write("code.py", text(line_10="value_10 = ten()"))
         assert_blocked(found.stop(), "failed it without naming a violation")
 
@@ -239,7 +243,7 @@ def test_no_reviewer_is_left(found: Gauntlet, fake_claude: FakeCli) -> None:
 
 def test_the_reviewer_fails_when_it_should_verify(found: Gauntlet, fake_claude: FakeCli) -> None:
     """What it had found is still open, and is verified as soon as it can be asked again."""
-    fake_claude.outputs(client(PASS), "", client(PASS))
+    fake_claude.outputs("", client(PASS))
     found.check("lint", "true")
     found.write("code.py", text(line_10="value_10 = ten()"))
     assert_blocked(found.stop(), "cannot be run now: claude: its answer cannot be used")
@@ -254,14 +258,14 @@ class TestNobodyCanBeAsked:
     """What was found is still open, and told with the file in which it is answered."""
 
     @pytest.fixture
-    def down(self, found: Gauntlet, fake_claude: FakeCli) -> Gauntlet:
+    def down(self, found: Gauntlet) -> Gauntlet:
         """The agent has changed something, and the reviewer is not to be had."""
-        fake_claude.outputs(client(PASS), "", "", client(PASS))
         found.write("code.py", text(line_10="value_10 = ten()"))
         found.answer(status="fixed", result="computed now")
         return found
 
     def test_the_violations_are_told(self, down: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs("")
         told = down.stop(active=True).json["reason"]
         assert "It failed before, and cannot be run now: claude: its answer cannot be used" in told
         assert "[medium] code.py:10: ten is wrong" in told
@@ -276,6 +280,7 @@ class TestNobodyCanBeAsked:
         assert "[medium] code.py:10: ten is wrong" in told
 
     def test_it_is_not_asked_the_same_again_in_a_turn(self, down: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs("")
         for _ in range(3):
             assert_blocked(down.stop(active=True), "ten is wrong")
         assert down.stop(active=True).json["status"] == "stop_hook_active"
@@ -283,6 +288,7 @@ class TestNobodyCanBeAsked:
 
     @pytest.mark.parametrize("what", ["a turn", "an answer", "a change"])
     def test_it_is_asked_again_after(self, down: Gauntlet, fake_claude: FakeCli, what: str) -> None:
+        fake_claude.outputs("", "", client(PASS))
         assert_blocked(down.stop(active=True), "cannot be run now")
         assert_blocked(down.stop(active=True), "cannot be run now")
         assert len(fake_claude.calls) == 2
@@ -297,6 +303,7 @@ class TestNobodyCanBeAsked:
         assert "-value_10 = 10\n+value_10 = ten(" in fake_claude.calls[3].stdin, "since it was last seen"
 
     def test_everything_was_skipped(self, down: Gauntlet, fake_claude: FakeCli) -> None:
+        fake_claude.outputs("")
         down.answer(status="skipped", result="a matter of taste")
         assert_blocked(down.stop(active=True), "cannot be run now")
         fake_claude.outputs(client(PASS))
@@ -305,7 +312,7 @@ class TestNobodyCanBeAsked:
 
 def test_a_reviewer_that_is_down_does_not_hold_the_agent_for_ever(found: Gauntlet, fake_claude: FakeCli) -> None:
     """It blocks as often as any other failure, and the count is kept though nobody could be asked."""
-    fake_claude.outputs("")
+    fake_claude.outputs("", "", "")
     told = []
     for number in range(5):
         found.write("code.py", text(line_10=f"value_10 = ten({number})"))

@@ -42,7 +42,8 @@ def test_requested_it_is_found_first(run_hook: RunHook, fake_claude: FakeCli) ->
     assert run_hook(command="command -v claude").stdout.strip() == str(fake_claude.path)
 
 
-def test_unscripted_it_fails_in_the_clients_shape(review: Any, fake_claude: FakeCli, plan: Plan) -> None:
+def test_it_reviews_in_the_clients_shape(review: Any, fake_claude: FakeCli, plan: Plan) -> None:
+    fake_claude.reviews("FAIL")
     result = review()
     assert result.exit_code == 0
     document = json.loads(result.stdout)
@@ -53,9 +54,42 @@ def test_unscripted_it_fails_in_the_clients_shape(review: Any, fake_claude: Fake
     assert "VERDICT: FAIL" in (plan.path / "plan-review-1.md").read_text()
 
 
-def test_one_verdict_per_call_the_last_repeats(review: Any, fake_claude: FakeCli, plan: Plan) -> None:
-    fake_claude.reviews("FAIL", "PASS", "MAYBE")
-    assert [verdict(review()) for _ in range(4)] == ["FAIL", "PASS", "MAYBE", "MAYBE"]
+def test_one_verdict_per_call(review: Any, fake_claude: FakeCli, plan: Plan) -> None:
+    fake_claude.reviews("FAIL", "PASS", "FAIL")
+    assert [verdict(review()) for _ in range(3)] == ["FAIL", "PASS", "FAIL"]
+
+
+def test_the_last_answer_repeats_if_it_is_told_to(review: Any, fake_claude: FakeCli, plan: Plan) -> None:
+    fake_claude.reviews("FAIL", "PASS").repeats()
+    assert [verdict(review()) for _ in range(4)] == ["FAIL", "PASS", "PASS", "PASS"]
+
+
+def test_a_new_script_is_for_the_calls_from_now_on(review: Any, fake_claude: FakeCli, plan: Plan) -> None:
+    fake_claude.reviews("FAIL")
+    assert verdict(review()) == "FAIL"
+    fake_claude.reviews("PASS", "FAIL")
+    assert [verdict(review()) for _ in range(2)] == ["PASS", "FAIL"]
+
+
+def test_all_else_goes_on_where_it_stands(review: Any, fake_claude: FakeCli, plan: Plan) -> None:
+    fake_claude.reviews("FAIL", "PASS", "FAIL")
+    assert verdict(review()) == "FAIL"
+    fake_claude.exits(3)
+    results = [review() for _ in range(2)]
+    assert [(verdict(result), result.exit_code) for result in results] == [("PASS", 3), ("FAIL", 3)]
+
+
+@pytest.mark.parametrize("word", ["MAYBE", "pass", "", 1])
+def test_what_is_no_verdict_is_refused(fake_claude: FakeCli, word: Any) -> None:
+    with pytest.raises(ValueError, match=f"claude: {word!r} is not a verdict: PASS, FAIL, or None"):
+        fake_claude.reviews("PASS", word)
+    assert fake_claude.calls == []
+
+
+def test_a_lenient_fake_gives_any_verdict(review: Any, fake_claude: FakeCli, plan: Plan) -> None:
+    fake_claude.lenient = True
+    fake_claude.reviews("MAYBE", "PASS", "nobody fetches this one")
+    assert [verdict(review()) for _ in range(2)] == ["MAYBE", "PASS"]
 
 
 def test_the_review_file_is_the_one_that_the_prompt_names(review: Any, fake_claude: FakeCli, plan: Plan) -> None:
@@ -66,6 +100,7 @@ def test_the_review_file_is_the_one_that_the_prompt_names(review: Any, fake_clau
 
 
 def test_a_prompt_that_names_no_file_writes_none(review: Any, fake_claude: FakeCli, project: Project) -> None:
+    fake_claude.reviews("FAIL")
     assert review(*FLAGS, "Say hello.").exit_code == 0
     assert list(project.path.iterdir()) == []
 
@@ -73,6 +108,7 @@ def test_a_prompt_that_names_no_file_writes_none(review: Any, fake_claude: FakeC
 def test_like_the_client_it_does_not_overwrite_a_file_it_has_not_read(
     review: Any, fake_claude: FakeCli, plan: Plan
 ) -> None:
+    fake_claude.reviews("FAIL")
     plan.write("plan-review-1.md", "of an earlier cycle")
     assert verdict(review()) == "FAIL"
     assert (plan.path / "plan-review-1.md").read_text() == "of an earlier cycle"
@@ -94,12 +130,14 @@ def test_no_verdict(review: Any, fake_claude: FakeCli, plan: Plan) -> None:
 
 
 def test_without_a_schema_there_is_no_structured_output(review: Any, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     document = json.loads(review("-p", "--output-format", "json", "hello").stdout)
     assert document["result"] == "VERDICT: FAIL"
     assert "structured_output" not in document
 
 
 def test_without_an_output_format_it_prints_text(review: Any, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     assert review("-p", "hello").stdout == "VERDICT: FAIL\n"
 
 
@@ -174,6 +212,7 @@ def test_runs_becomes_a_script_once_the_call_is_noted(review: Any, fake_claude: 
 
 
 def test_calls_show_what_arrived(review: Any, fake_claude: FakeCli, project: Project) -> None:
+    fake_claude.reviews("FAIL")
     review(*FLAGS, "--dangerously-skip-permissions", PROMPT, env={"MY_VARIABLE": "x"})
     [call] = fake_claude.calls
     assert call.argv == (*FLAGS, "--dangerously-skip-permissions", PROMPT)
@@ -193,6 +232,7 @@ def test_calls_show_what_arrived(review: Any, fake_claude: FakeCli, project: Pro
 
 
 def test_flags_are_taken_apart_as_the_client_does(review: Any, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     review("-p", "--model=sonnet", "--add-dir", "a", "b", "--max-turns", "3", "the prompt", "--verbose", "--", "-x")
     [call] = fake_claude.calls
     assert call.flags == {
@@ -206,6 +246,7 @@ def test_flags_are_taken_apart_as_the_client_does(review: Any, fake_claude: Fake
 
 
 def test_an_unread_stdin_becomes_part_of_the_prompt(review: Any, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     review("-p", "Review.", stdin='{"hook_event_name": "Stop"}')
     [call] = fake_claude.calls
     assert call.stdin == '{"hook_event_name": "Stop"}'
@@ -213,6 +254,7 @@ def test_an_unread_stdin_becomes_part_of_the_prompt(review: Any, fake_claude: Fa
 
 
 def test_an_open_stdin_costs_time_as_with_the_client(run_hook: RunHook, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     reader, writer = os.pipe()
     with os.fdopen(reader) as stdin, os.fdopen(writer):
         result = run_hook(command="claude -p hello", stdin=stdin)
@@ -221,12 +263,13 @@ def test_an_open_stdin_costs_time_as_with_the_client(run_hook: RunHook, fake_cla
 
 
 def test_a_closed_stdin_is_an_empty_one(run_hook: RunHook, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     assert run_hook(command="claude -p hello <&-").exit_code == 0
     assert fake_claude.calls[0].stdin == ""
 
 
 def test_calls_at_the_same_time_are_all_kept(project: Project, fake_claude: FakeCli) -> None:
-    fake_claude.reviews(*(f"V{n}" for n in range(8))).holds()
+    fake_claude.says(*(f"V{n}" for n in range(8))).holds()
     arguments = [str(fake_claude.path), *FLAGS, "hello"]
     running = [
         subprocess.Popen(arguments, env=project.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -235,12 +278,12 @@ def test_calls_at_the_same_time_are_all_kept(project: Project, fake_claude: Fake
     assert len(fake_claude.wait_for_calls(8)) == 8
     fake_claude.release()
     printed = [process.communicate()[0] for process in running]
-    assert sorted(json.loads(text)["structured_output"]["verdict"] for text in printed) == [f"V{n}" for n in range(8)]
+    assert sorted(json.loads(text)["result"] for text in printed) == [f"V{n}" for n in range(8)]
     assert {call.pid for call in fake_claude.calls} == {process.pid for process in running}
 
 
 def test_holds_until_released(review: Any, fake_claude: FakeCli, plan: Plan) -> None:
-    fake_claude.holds()
+    fake_claude.reviews("FAIL").holds()
     with ThreadPoolExecutor(1) as pool:
         hook = pool.submit(review)
         fake_claude.wait_for_calls()
@@ -328,5 +371,6 @@ def test_the_variables_win_over_the_script(review: Any, fake_claude: FakeCli, pl
 
 
 def test_it_counts_in_its_name(review: Any, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     review()
     assert repr(fake_claude) == "<fake claude, called 1 times>"

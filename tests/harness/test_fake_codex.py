@@ -12,6 +12,7 @@ def test_not_requested_it_is_not_there(run_hook: RunHook) -> None:
 
 
 def test_the_prompt_comes_on_stdin(run_hook: RunHook, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL")
     command = "codex exec -m o9 --dangerously-bypass-approvals-and-sandbox"
     result = run_hook(command=command, stdin="Review this.\n")
     assert (result.exit_code, result.stdout) == (0, "VERDICT: FAIL\n")
@@ -22,6 +23,7 @@ def test_the_prompt_comes_on_stdin(run_hook: RunHook, fake_codex: FakeCli) -> No
 
 
 def test_the_prompt_as_a_word(run_hook: RunHook, fake_codex: FakeCli) -> None:
+    fake_codex.reviews("FAIL", "FAIL")
     run_hook(command=["codex", "exec", "Review this."], stdin="")
     run_hook(command=["codex", "exec", "-"], stdin="From stdin.")
     assert [call.prompt for call in fake_codex.calls] == ["Review this.", "From stdin."]
@@ -55,12 +57,15 @@ def test_it_refuses_an_option_as_codex_does(run_hook: RunHook, fake_codex: FakeC
 
 
 def test_it_may_overwrite_a_review(run_hook: RunHook, fake_codex: FakeCli, plan: Plan) -> None:
+    fake_codex.reviews("FAIL")
     plan.write("plan-review-1.md", "old")
     run_hook(command="codex exec", stdin="Write your review to .taskie/plans/test-plan/plan-review-1.md.")
     assert "VERDICT: FAIL" in (plan.path / "plan-review-1.md").read_text()
 
 
 def test_both_fakes_side_by_side(run_hook: RunHook, fake_codex: FakeCli, fake_claude: FakeCli) -> None:
+    fake_claude.says("One.")
+    fake_codex.says("Two.")
     run_hook(command="claude -p one; codex exec two", stdin="")
     assert [len(fake_claude.calls), len(fake_codex.calls)] == [1, 1]
     fake_claude.remove()

@@ -33,7 +33,7 @@ def test_the_same_answers_and_the_same_notes(fake_claude: FakeCli, project: Proj
 
 
 def test_output_into_a_file_or_a_descriptor(fake_claude: FakeCli, tmp_path: Path) -> None:
-    fake_claude.says("Hello.").in_process()
+    fake_claude.says("Hello.").repeats().in_process()
     with (tmp_path / "out").open("wb") as out:
         subprocess.run(["/usr/bin/claude", "-p", "x"], stdout=out, check=True)
         subprocess.run(["claude", "-p", "x"], stdout=out.fileno(), check=True)
@@ -42,5 +42,5 @@ def test_output_into_a_file_or_a_descriptor(fake_claude: FakeCli, tmp_path: Path
 
 
 def test_only_the_fixtures_can(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="fixtures fake_claude and fake_codex only"):
+    with pytest.raises(RuntimeError, match="fixtures fake_claude, fake_codex and fake_cli only"):
         FakeCli("claude", tmp_path, {}).in_process()

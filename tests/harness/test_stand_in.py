@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from taskie import stand_in
+from taskie import scenario, stand_in
 
 
-def test_it_needs_no_test_framework_and_no_other_file(tmp_path: Path) -> None:
+def test_it_needs_no_test_framework_and_little_else(tmp_path: Path) -> None:
     """`taskie demo` uses it in a fresh clone, with whatever Python there is."""
-    alone = tmp_path / "stand_in.py"
-    alone.write_text(Path(stand_in.__file__).read_text())
+    (tmp_path / "taskie").mkdir()
+    for name in ("__init__", "agent_options", "scenario", "stand_in"):
+        (tmp_path / "taskie" / f"{name}.py").write_text(Path(stand_in.__file__).with_name(f"{name}.py").read_text())
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import stand_in\n"
+        "import sys; sys.path.insert(0, sys.argv[1]); from taskie import stand_in\n"
         "stand_in.install('bin', 'scenario')\n"
         "stand_in.script('scenario', [{'verdict': 'PASS', 'shape': 'plain'}])\n"
     )
@@ -109,23 +110,33 @@ def test_calls_at_the_same_time_lose_none(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("answer-*"))) == 200
 
 
-def test_it_starts_with_few_imports(tmp_path: Path) -> None:
-    listed = subprocess.run(
-        [sys.executable, "-I", "-S", "-X", "importtime", stand_in.__file__, str(tmp_path), "claude", "-p", "x"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+@pytest.mark.parametrize("module", ["taskie.stand_in", "taskie.scenario"])
+def test_it_starts_with_few_imports(tmp_path: Path, module: str) -> None:
+    program = Path(stand_in.install(str(tmp_path / "bin"), str(tmp_path / "scenario"), "claude", module=module))
+    scenario.write(str(tmp_path / "scenario"), {"lenient": True})
+    program.write_text(program.read_text().replace(" -I -S ", " -I -S -X importtime "))
+    listed = subprocess.run([program, "-p", "x"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
     imported = {line.rpartition("|")[2].strip() for line in listed.stderr.splitlines()}
-    assert "json" in imported
+    assert {"json", module} <= imported
     assert not imported & {
         "argparse",
         "contextlib",
         "dataclasses",
         "pathlib",
+        "shlex",
         "subprocess",
         "tempfile",
         "typing",
         "uuid",
     }
+
+
+def test_it_is_compiled_once_and_not_at_each_start(tmp_path: Path) -> None:
+    """A script is compiled at each start; that took longer than all the rest of a fake's own work."""
+    program = Path(stand_in.install(str(tmp_path / "bin"), str(tmp_path / "scenario")))
+    program.write_text(program.read_text().replace(" -I -S ", " -I -S -v "))
+    arguments = [str(program), "-p", "x"]
+    subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    again = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    for module in (stand_in, scenario):
+        assert f"matches {module.__file__}" in again.stderr

@@ -12,6 +12,7 @@ def test_it_says_so(pytester: pytest.Pytester) -> None:
             fake_claude.in_process()
 
         def test_does_not(fake_claude, run_hook):
+            fake_claude.reviews("FAIL")
             assert run_hook(command="claude -p hello").exit_code == 0
         """
     )
@@ -24,5 +25,11 @@ def test_it_says_so(pytester: pytest.Pytester) -> None:
 
 def test_it_works_where_the_package_cannot_be_imported(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("import sys; sys.modules['pytest_subprocess'] = None")
-    pytester.makepyfile("def test_it(fake_claude, run_hook): assert run_hook(command='claude -p x').exit_code == 0")
+    pytester.makepyfile(
+        """
+        def test_it(fake_claude, run_hook):
+            fake_claude.reviews("FAIL")
+            assert run_hook(command="claude -p x").exit_code == 0
+        """
+    )
     pytester.runpytest_subprocess("-p", "no:pytest-subprocess").assert_outcomes(passed=1)

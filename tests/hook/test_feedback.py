@@ -17,6 +17,7 @@ CLIENT = [str(HOOK), "--fail-open"]
 
 @pytest.fixture
 def due(plan: Plan, fake_claude: FakeCli) -> Plan:
+    fake_claude.reviews("FAIL")
     plan.state.write()
     return plan
 

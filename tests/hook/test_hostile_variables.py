@@ -63,6 +63,7 @@ def test_your_own_interpreter_is_taken(plan: Plan, run_hook: RunHook) -> None:
 def test_the_reviewer_is_not_one_of_the_clone(
     value: str, evil: Path, plan: Plan, project: Project, run_hook: RunHook, fake_claude: FakeCli
 ) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write()
     env = clone_sets(project, TASKIE_REVIEW_COMMAND=value.format(root=project.path))
     assert_blocked(run_hook(command=OPEN, env=env))
@@ -75,6 +76,7 @@ def test_the_reviewer_is_not_one_of_the_clone(
 def test_permissions_are_yours(
     whose: str, plan: Plan, project: Project, run_hook: RunHook, fake_claude: FakeCli
 ) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write()
     env = {"TASKIE_REVIEW_PERMISSIONS": "skip"}
     if whose == "clone":

@@ -142,6 +142,7 @@ class TestTheInterpreter:
 
 class TestThePlugin:
     def test_hooks_json_as_the_client_runs_it(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+        fake_claude.reviews("FAIL")
         (entry,) = json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"]["Stop"][0]["hooks"]
         assert entry["timeout"] == 600
         assert entry["statusMessage"]

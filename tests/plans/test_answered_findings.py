@@ -83,6 +83,7 @@ class TestRemembering:
             plan.write("plan-review-1.md", "# Review")
             plan.write("plan-post-review-1.md", answer)
             plan.state.write(**{"phase_iteration": 1, **state})
+            fake_claude.reviews("FAIL")
             run_hook()
             return fake_claude.calls[-1].prompt
 
@@ -127,7 +128,7 @@ def test_from_the_review_to_the_next_reviewer(
     configure(project.home, "[review]\nfindings = true\nremember = true\n")
     plan.state.write()
     found = [{"severity": "major", "file": None, "line": None, "what": each, "evidence": "seen"} for each in "ab"]
-    fake_claude.outputs({"structured_output": {"verdict": "FAIL", "findings": found}})
+    fake_claude.outputs(*[{"structured_output": {"verdict": "FAIL", "findings": found}}] * 2)
     run_hook(command=[HOOK, "--fail-open"])
     (line,) = (plan.path / "reviews.jsonl").read_text().splitlines()
     assert json.loads(line)["findings"] == found

@@ -40,6 +40,7 @@ def expected_block(kind: str, n: int, **others: str) -> str:
 def test_what_reviewer_and_agent_read(
     kind: str, iteration: int, tdd: bool, plan: Plan, fake_claude: FakeCli, run_hook: RunHook
 ) -> None:
+    fake_claude.reviews("FAIL")
     post = REVIEWS[kind].post
     plan.state.write(phase=post, next_phase=kind, current_task="2", phase_iteration=iteration - 1, tdd=tdd)
 
@@ -54,6 +55,7 @@ def test_an_agent_below_the_root_reads_whole_paths(
     project: Project, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, events: Events
 ) -> None:
     """The reviewer does not: it runs in the root."""
+    fake_claude.reviews("FAIL")
     project.git()
     below = project.path / "src"
     below.mkdir()

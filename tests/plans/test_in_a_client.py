@@ -54,6 +54,7 @@ class TestWhatTheAgentReads:
     def test_it_is_short_and_names_what_is_there(
         self, review: Review, plan: Plan, client: Client, fake_claude: FakeCli
     ) -> None:
+        fake_claude.reviews("FAIL")
         before(plan, review)
         reason = client.stops().reason or ""
         assert 3 <= len(reason.splitlines()) <= 6
@@ -63,6 +64,7 @@ class TestWhatTheAgentReads:
     def test_its_command_records_the_step(
         self, review: Review, plan: Plan, client: Client, fake_claude: FakeCli, project: Project
     ) -> None:
+        fake_claude.reviews("FAIL")
         before(plan, review)
         reason = client.stops().reason or ""
         (command,) = re.findall(r"Record it: (.*)", reason)
@@ -84,6 +86,7 @@ class TestD24Pushing:
         project: Project,
         fake_claude: FakeCli,
     ) -> None:
+        fake_claude.reviews("FAIL")
         project.git()
         if remote:
             project.git("remote", "add", "origin", "/nowhere")
@@ -95,11 +98,13 @@ class TestD24Pushing:
         assert ("push" in reason.lower()) == (push and remote)
 
     def test_outside_a_repository(self, plan: Plan, client: Client, project: Project, fake_claude: FakeCli) -> None:
+        fake_claude.reviews("FAIL")
         configure(project.home, "[review]\npush = true\n")
         plan.state.write()
         assert "push" not in (client.stops().reason or "push")
 
     def test_a_script_reads_the_design(self, plan: Plan, run_hook: RunHook, fake_claude: FakeCli) -> None:
+        fake_claude.reviews("FAIL")
         plan.state.write()
         assert " Push to remote. " in (run_hook().reason or "")
 

@@ -73,6 +73,7 @@ class TestD1OnlyProgressBlocksAgain:
     def test_the_strict_guard_is_the_literal_rule(
         self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, events: Events, project: Project
     ) -> None:
+        fake_claude.reviews("FAIL")
         (project.path / ".taskie" / "config.toml").write_text('[loop]\nguard = "strict"\n')
         before = plan.state.write(phase="post-plan-review", phase_iteration=1)
         result = run_hook(events.stop(stop_hook_active=True))
@@ -153,7 +154,7 @@ class TestD5NoReview:
         self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
         before = plan.state.write()
-        fake_claude.exits(1)
+        fake_claude.exits(1, 1)
         assert_approved(run_hook(), r"(?s)validated.*Review failed: the reviewer exited with code 1")
         plan.write("notes.md", "x")
         result = run_hook()
@@ -210,6 +211,7 @@ class TestD6TheReviewFileIsOfThisRun:
         assert not list(plan.path.glob(".*.old"))
 
     def test_a_leftover_makes_room(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+        fake_claude.reviews("FAIL")
         plan.write("plan-review-1.md", "an earlier cycle's")
         plan.state.write()
         assert_blocked(run_hook())
@@ -231,6 +233,7 @@ class TestD10TheForgottenState:
     def test_the_post_review_file_is_the_transition(
         self, review: Any, active: bool, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, events: Events
     ) -> None:
+        fake_claude.reviews("FAIL")
         plan.state.write(phase=review.phase, next_phase=review.post, phase_iteration=1, current_task="1")
         reviewed = plan.write(review.file(1, "1"), "# Review")
         answered = plan.write(review.post_file(1, "1"), "# Fixed")
@@ -318,6 +321,7 @@ class TestD15WhereTheAgentIs:
     def test_below_the_root(
         self, project: Project, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, events: Events
     ) -> None:
+        fake_claude.reviews("FAIL")
         project.git("status")
         below = project.path / "src" / "deep"
         below.mkdir(parents=True)
@@ -344,6 +348,7 @@ class TestD15WhereTheAgentIs:
 
 
 def test_the_block_is_exactly_what_both_clients_take(plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+    fake_claude.reviews("FAIL")
     plan.state.write()
     result = run_hook()
     assert set(json.loads(result.stdout)) == {"decision", "reason", "systemMessage"}

@@ -51,6 +51,7 @@ class TestCodex:
         assert not list(plan.path.glob(".*"))
 
     def test_how_it_is_called(self, plan: Plan, project: Project, fake_codex: FakeCli, run_hook: RunHook) -> None:
+        fake_codex.reviews("FAIL")
         configure(project, models=["codex:gpt-x"])
         plan.state.write(review_model="codex:gpt-x")
         assert_blocked(run_hook())
@@ -69,6 +70,7 @@ class TestCodex:
     def test_in_a_client_it_has_its_sandbox(
         self, plan: Plan, project: Project, fake_codex: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_codex.reviews("FAIL")
         configure(project, models=["codex:"], hooks="keep")
         plan.state.write(review_model="codex:")
         run_hook(command=[HOOK, "--fail-open"])
@@ -93,6 +95,7 @@ class TestCodex:
     def test_an_older_one_is_called_again_without_what_it_rejects(
         self, plan: Plan, project: Project, fake_codex: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_codex.reviews("FAIL")
         configure(project, models=["codex:gpt-x"])
         plan.state.write(review_model="codex:gpt-x")
         fake_codex.rejects("--ephemeral")
@@ -120,6 +123,7 @@ class TestCodex:
         self, plan: Plan, project: Project, fake_claude: FakeCli, fake_codex: FakeCli, run_hook: RunHook
     ) -> None:
         """Codex reports tokens and no dollars."""
+        fake_codex.reviews("FAIL", "FAIL")
         told = "review.plan_budget_usd does not count this review"
         for model, budget, expected in (("codex:gpt-x", 5, True), ("codex:gpt-x", None, False), ("opus", 5, False)):
             configure(project, models=[model], **({"plan_budget_usd": budget} if budget else {}))

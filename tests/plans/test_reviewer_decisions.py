@@ -32,6 +32,7 @@ class TestD7WhatTheStateMayHold:
     def test_unknown_fields_and_layout_are_kept_to_the_byte(
         self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_claude.reviews("FAIL")
         text = (
             '{"ratio": 1.10, "huge": 1e400, "big": 123456789012345678901234567890,\n\t"phase":"new-plan",'
             '"next_phase": "plan-review", "current_task": 7, "note": "\\u00e9\\/é", "nested": {"a":[1, 2]}}'
@@ -46,6 +47,7 @@ class TestD7WhatTheStateMayHold:
         assert json.loads(after).keys() >= ALL
 
     def test_null_is_missing_and_takes_the_default(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+        fake_claude.reviews("FAIL")
         plan.state.write(max_reviews=None, review_model=None, consecutive_clean=None, tdd=None, phase_iteration=None)
         assert_blocked(run_hook())
         expected = {
@@ -59,6 +61,7 @@ class TestD7WhatTheStateMayHold:
         assert fake_claude.calls[0].model == "opus"
 
     def test_a_number_is_understood_as_a_task(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+        fake_claude.reviews("FAIL")
         plan.state.write(next_phase="code-review", current_task=1)
         assert_blocked(run_hook(), "task-1-review-1.md")
         assert plan.state.read()["current_task"] == 1
@@ -69,6 +72,7 @@ class TestD7WhatTheStateMayHold:
     def test_models_take_turns(
         self, model: str, following: str, plan: Plan, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_claude.reviews("FAIL")
         plan.state.write(review_model=model)
         assert_blocked(run_hook())
         assert (fake_claude.calls[0].model, plan.state.read()["review_model"]) == (model, following)
@@ -95,6 +99,7 @@ class TestD7WhatTheStateMayHold:
 
 class TestD8D16TheReviewersCall:
     def test_environment_and_arguments(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+        fake_claude.reviews("FAIL")
         plan.state.write()
         assert_blocked(run_hook())
         call = fake_claude.calls[0]
@@ -122,6 +127,7 @@ class TestD8D16TheReviewersCall:
     def test_an_older_client_is_called_again_without_what_it_rejects(
         self, rejected: list[str], left_out: set[str], plan: Plan, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_claude.reviews("FAIL")
         plan.state.write()
         fake_claude.rejects(*rejected)
         assert_blocked(run_hook())
@@ -137,6 +143,7 @@ class TestD8D16TheReviewersCall:
     def test_the_command_is_the_users(
         self, project: Project, plan: Plan, fake_claude: FakeCli, run_hook: RunHook, tmp_path: Path
     ) -> None:
+        fake_claude.reviews("FAIL")
         plan.state.write()
         (project.path / ".taskie/config.toml").write_text('[review]\ncommand = "codex"\n')
         result = run_hook()
@@ -147,6 +154,7 @@ class TestD8D16TheReviewersCall:
 
 class TestD9Deadline:
     def test_an_expiry_is_not_a_review(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+        fake_claude.reviews("FAIL")
         before = plan.state.write()
         fake_claude.holds()
         result = run_hook(env={"TASKIE_REVIEW_TIMEOUT": "0.2"})
@@ -184,6 +192,7 @@ class TestD12TheTable:
 
 class TestD13TwoSessions:
     def test_one_reviewer_one_record(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+        fake_claude.reviews("FAIL")
         plan.state.write()
         fake_claude.holds()
         first: list[Any] = []
@@ -209,6 +218,7 @@ class TestD13TwoSessions:
     def test_an_edit_during_the_review(
         self, edit: dict[str, Any], wins: bool, plan: Plan, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_claude.reviews("FAIL")
         before = plan.state.write()
         fake_claude.holds()
         result: list[Any] = []
@@ -226,6 +236,7 @@ class TestD13TwoSessions:
             assert {**plan.state.read(), **edit} == plan.state.read()
 
     def test_nothing_is_left(self, plan: Plan, fake_claude: FakeCli, run_hook: RunHook) -> None:
+        fake_claude.reviews("FAIL")
         plan.state.write()
         before = {path.name for path in plan.path.iterdir()}
         assert_blocked(run_hook())

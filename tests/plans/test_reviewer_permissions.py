@@ -56,6 +56,7 @@ class TestWhoMayDoWhat:
         fake_claude: FakeCli,
         run_hook: RunHook,
     ) -> None:
+        fake_claude.reviews("FAIL")
         plan.state.write()
         words = [HOOK, "--fail-open"] if as_a_client else [HOOK]
         run_hook(command=words, env={"TASKIE_REVIEW_PERMISSIONS": setting} if setting else {})
@@ -67,6 +68,7 @@ class TestWhoMayDoWhat:
     def test_only_the_review_is_written(
         self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_claude.reviews("FAIL")
         scoped(project)
         plan.state.write()
         assert_blocked(run_hook())
@@ -75,6 +77,7 @@ class TestWhoMayDoWhat:
     def test_a_project_can_deny_it_more_and_allow_it_nothing(
         self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_claude.reviews("FAIL")
         scoped(project)
         plan.state.write()
         (project.path / ".claude").mkdir()
@@ -90,6 +93,7 @@ class TestWhoMayDoWhat:
     def test_a_client_that_cannot_leave_the_projects_settings_out(
         self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_claude.reviews("FAIL")
         scoped(project)
         plan.state.write()
         fake_claude.rejects("--setting-sources")
@@ -103,6 +107,7 @@ class TestMustRunCommands:
     def test_of_the_task_under_review(
         self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_claude.reviews("FAIL")
         scoped(project)
         plan.tasks({"1": "done", "2": "pending"})
         plan.write("task-1.md", task("- **Must-run commands**: `make test`, `make lint`"))
@@ -113,6 +118,7 @@ class TestMustRunCommands:
         assert "run exactly these commands, each on its own: `make test`, `make lint`." in fake_claude.calls[0].prompt
 
     def test_of_all_tasks(self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook) -> None:
+        fake_claude.reviews("FAIL")
         scoped(project)
         plan.tasks({"1": "done", "2": "done"})
         plan.write("task-1.md", task("- **Must-run commands**: `make test`"))
@@ -126,6 +132,7 @@ class TestMustRunCommands:
     def test_none_before_the_tasks_are_reviewed(
         self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_claude.reviews("FAIL")
         scoped(project)
         plan.write("task-1.md", task("- **Must-run commands**: `make test`"))
         plan.state.write(phase="create-tasks", next_phase="tasks-review")
@@ -247,6 +254,7 @@ class TestMustRunCommands:
     def test_a_reviewer_is_told_of_those_that_cannot_be_allowed(
         self, lines: list[str], lost: bool, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_claude.reviews("FAIL")
         scoped(project)
         plan.tasks({"1": "done", "2": "pending"})
         plan.write("task-1.md", task(*lines))
@@ -267,6 +275,7 @@ class TestMustRunCommands:
     def test_a_task_file_that_cannot_be_read(
         self, plan: Plan, project: Project, fake_claude: FakeCli, run_hook: RunHook
     ) -> None:
+        fake_claude.reviews("FAIL")
         scoped(project)
         plan.tasks({"1": "done", "2": "done"})
         (plan.path / "task-2.md").unlink()

@@ -79,6 +79,7 @@ def models(fake_claude: FakeCli) -> list[Any]:
 
 
 def test_review_command(user: User, fake_claude: FakeCli) -> None:
+    fake_claude.lenient = True  # these options are the wrapper's, and claude has none of them
     mine = user.project.home / "my-reviewer"
     mine.write_text(f'#!/bin/sh\nexec {shlex.quote(str(fake_claude.path))} --mine "$@"\n')
     mine.chmod(0o755)
@@ -89,6 +90,7 @@ def test_review_command(user: User, fake_claude: FakeCli) -> None:
 
 
 def test_review_models(user: User, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL", "FAIL", "FAIL", "FAIL")
     user.configures("review", models='["haiku", "sonnet", "fable"]')
     user.begins()
     assert_blocked(user.stops(4))
@@ -98,13 +100,14 @@ def test_review_models(user: User, fake_claude: FakeCli) -> None:
 def test_review_clean_required(user: User, fake_claude: FakeCli) -> None:
     user.configures("review", clean_required="3")
     user.begins()
-    fake_claude.reviews("PASS")
+    fake_claude.reviews("PASS", "PASS", "PASS")
     assert_blocked(user.stops(2), "plan-review-2.md")
     user.answers()
     assert_approved(user.stops(), "Plan review passed")
 
 
 def test_review_max_reviews(user: User, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL", "FAIL")
     user.configures("review", max_reviews="2")
     user.begins()
     assert_blocked(user.stops(2))
@@ -114,6 +117,7 @@ def test_review_max_reviews(user: User, fake_claude: FakeCli) -> None:
 
 
 def test_review_timeout(user: User, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     user.configures("review", timeout="0.3")
     user.begins()
     fake_claude.holds()
@@ -121,6 +125,7 @@ def test_review_timeout(user: User, fake_claude: FakeCli) -> None:
 
 
 def test_review_permissions(user: User, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     user.configures("review", permissions='"scoped"')
     user.begins()
     user.stops()
@@ -130,6 +135,7 @@ def test_review_permissions(user: User, fake_claude: FakeCli) -> None:
 
 
 def test_review_max_turns(user: User, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     user.configures("review", max_turns="7")
     user.begins()
     user.stops()
@@ -137,6 +143,7 @@ def test_review_max_turns(user: User, fake_claude: FakeCli) -> None:
 
 
 def test_review_max_budget_usd(user: User, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     user.configures("review", max_budget_usd="0.75")
     user.begins()
     user.stops()
@@ -145,7 +152,7 @@ def test_review_max_budget_usd(user: User, fake_claude: FakeCli) -> None:
 
 def test_review_plan_budget_usd(user: User, fake_claude: FakeCli) -> None:
     user.configures("review", plan_budget_usd="1")
-    fake_claude.outputs({"structured_output": {"verdict": "FAIL"}, "total_cost_usd": 0.6})
+    fake_claude.outputs(*[{"structured_output": {"verdict": "FAIL"}, "total_cost_usd": 0.6}] * 2)
     user.begins()
     assert_blocked(user.stops(2, client=True))
     user.answers()
@@ -154,6 +161,7 @@ def test_review_plan_budget_usd(user: User, fake_claude: FakeCli) -> None:
 
 
 def test_review_hooks(user: User, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     user.configures("review", hooks='"keep"')
     user.begins()
     user.stops()
@@ -174,13 +182,14 @@ def test_review_findings(user: User, fake_claude: FakeCli) -> None:
 def test_review_fail_on(user: User, fake_claude: FakeCli) -> None:
     user.configures("review", findings="true", fail_on='["minor", "major"]')
     user.begins()
-    fake_claude.outputs({"structured_output": {"verdict": "FAIL", "findings": [MINOR]}})
+    fake_claude.outputs(*[{"structured_output": {"verdict": "FAIL", "findings": [MINOR]}}] * 2)
     assert "FAIL" in (user.stops().system_message or "")
     user.answers()
     assert "PASS, 1 of 2 in a row" in (user.stops().system_message or "")
 
 
 def test_review_remember(user: User, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL", "FAIL")
     entry = {"at": "", "review": "plan-review", "iteration": 1, "verdict": "FAIL", "findings": [MINOR]}
     user.plan.write("reviews.jsonl", json.dumps(entry) + "\n")
     user.plan.write("plan-review-1.md", "# Review")
@@ -193,6 +202,7 @@ def test_review_remember(user: User, fake_claude: FakeCli) -> None:
 
 
 def test_review_push(user: User, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL", "FAIL")
     user.project.git()
     user.project.git("remote", "add", "origin", "/nowhere")
     user.begins()
@@ -203,6 +213,7 @@ def test_review_push(user: User, fake_claude: FakeCli) -> None:
 
 
 def test_loop_guard(user: User, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     user.configures("loop", guard='"strict"')
     user.begins()
     assert_blocked(user.stops())
@@ -259,6 +270,7 @@ def test_every_setting_has_its_test(setting: str) -> None:
 
 @pytest.mark.parametrize("cycle", CYCLES)
 def test_every_cycle_begins_with_the_configured_model(cycle: str, user: User, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     user.configures("review", models='["sonnet"]', max_reviews="3")
     user.plan.state.write(phase=PHASES[cycle].after[0], next_phase=None, max_reviews=5)
     user.begins(cycle, *(["1"] if REVIEWS[PHASES[cycle].next[0]].needs == ONE_TASK else []))
@@ -272,7 +284,7 @@ def test_the_last_review_begins_with_the_configured_model(user: User, fake_claud
     user.configures("review", models='["haiku", "fable"]')
     user.plan.tasks({"1": "done"})
     user.plan.state.write(next_phase="code-review", current_task="1", consecutive_clean=1, review_model="haiku")
-    fake_claude.reviews("PASS")
+    fake_claude.reviews("PASS", "PASS")
     assert_approved(user.stops(), "all-code-review")
     assert_blocked(user.stops(), "all-code-review-1.md")
     assert models(fake_claude) == ["haiku", "haiku"]
@@ -287,6 +299,7 @@ def test_no_reviews_at_all(user: User, fake_claude: FakeCli) -> None:
 
 class TestAChangeBetweenTwoStops:
     def test_a_model_that_is_no_longer_configured_is_not_used(self, user: User, fake_claude: FakeCli) -> None:
+        fake_claude.reviews("FAIL", "FAIL", "FAIL")
         user.begins()
         assert_blocked(user.stops())
         assert user.plan.state.read()["review_model"] == "sonnet"
@@ -296,6 +309,7 @@ class TestAChangeBetweenTwoStops:
         assert models(fake_claude) == ["opus", "haiku", "fable"]
 
     def test_one_that_still_is_keeps_its_turn(self, user: User, fake_claude: FakeCli) -> None:
+        fake_claude.reviews("FAIL", "FAIL", "FAIL")
         user.begins()
         assert_blocked(user.stops())
         user.configures("review", models='["haiku", "sonnet"]')
@@ -304,6 +318,7 @@ class TestAChangeBetweenTwoStops:
         assert models(fake_claude) == ["opus", "sonnet", "haiku"]
 
     def test_a_plan_keeps_its_limit(self, user: User, fake_claude: FakeCli) -> None:
+        fake_claude.reviews("FAIL", "FAIL")
         user.configures("review", max_reviews="2")
         user.begins()
         user.configures("review", max_reviews="5")
@@ -313,7 +328,7 @@ class TestAChangeBetweenTwoStops:
 
     def test_what_counts_as_clean_follows_at_once(self, user: User, fake_claude: FakeCli) -> None:
         user.begins()
-        fake_claude.reviews("PASS")
+        fake_claude.reviews("PASS", "PASS", "PASS")
         assert_blocked(user.stops())
         user.configures("review", clean_required="3")
         user.answers()
@@ -323,6 +338,7 @@ class TestAChangeBetweenTwoStops:
         assert_approved(user.stops(), "Plan review passed")
 
     def test_a_file_that_breaks_leaves_the_defaults(self, user: User, fake_claude: FakeCli) -> None:
+        fake_claude.reviews("FAIL")
         user.configures("review", models='["haiku"]')
         user.begins()
         user.configures("review", models="[")

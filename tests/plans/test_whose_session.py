@@ -150,6 +150,7 @@ def due(project: Project, plan: Plan) -> Plan:
 def test_a_session_that_did_something_goes_on(
     deed: Does, project: Project, due: Plan, run_hook: RunHook, fake_claude: FakeCli
 ) -> None:
+    fake_claude.reviews("FAIL")
     deed(project)
     project.says("assistant", [{"type": "text", "text": "Done."}])
     assert_blocked(run_hook())
@@ -173,11 +174,13 @@ def test_a_session_that_did_nothing_is_left_alone(
 def test_every_command_of_the_loop_takes_part(
     command: str, project: Project, due: Plan, run_hook: RunHook, fake_claude: FakeCli
 ) -> None:
+    fake_claude.reviews("FAIL")
     types(f"/taskie:{command}")(project)
     assert_blocked(run_hook())
 
 
 def test_as_the_client_calls_it(project: Project, due: Plan, run_hook: RunHook, fake_claude: FakeCli) -> None:
+    fake_claude.reviews("FAIL")
     result = run_hook(command=CLIENT)
     assert_approved(result, DUE)
     assert fake_claude.calls == []
@@ -240,6 +243,7 @@ def test_another_plan_than_the_newest_is_the_sessions_own(
 def test_what_cannot_be_known_is_as_before(
     of: str, project: Project, due: Plan, run_hook: RunHook, events: Events, fake_claude: FakeCli
 ) -> None:
+    fake_claude.reviews("FAIL")
     event = events.stop()
     if of == "another client":
         item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
@@ -266,6 +270,7 @@ class TestTheClientIsBehind:
         fake_claude: FakeCli,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
+        fake_claude.reviews("FAIL").repeats()
         project.says("user", "go on")
         early = project.transcript.read_text()
         if did:

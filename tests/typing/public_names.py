@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest_taskie
-from pytest_taskie import Events, Project, RunHook
+from pytest_taskie import AgentCall, Call, Events, FakeCli, FakeProgram, Fakes, Project, RunHook
 from pytest_taskie.client import ClaudeClient, CodexClient, Request, Run, Stop, Turn, tool
 
 
@@ -14,6 +16,18 @@ def misspelt(events: Events, run_hook: RunHook, project: Project) -> None:
     run_hook().blokced  # type: ignore[attr-defined]  # noqa: B018
     project.pathh  # type: ignore[attr-defined]  # noqa: B018
     pytest_taskie.assert_aproved  # type: ignore[attr-defined]  # noqa: B018
+
+
+def misspelt_fakes(fake_claude: FakeCli, fake_cli: Fakes) -> None:
+    fake_claude.reviews("PASS").repeats().in_process().holds()
+    fake_claude.lenint = True  # type: ignore[attr-defined]
+    gh: FakeProgram = fake_cli("gh", lenient=True).answers("pr", ..., re.compile("[0-9]+"), stdout=[1], times=None)
+    fake_cli("gh", lenint=True)  # type: ignore[call-arg]
+    gh.answers("pr", stdou="")  # type: ignore[call-arg]
+    gh.answers(5)  # type: ignore[arg-type]
+    gh.reviews("PASS")  # type: ignore[attr-defined]
+    calls: tuple[Call, AgentCall] = (gh.calls[0], fake_claude.calls[0])
+    calls[0].prompt  # type: ignore[attr-defined]  # noqa: B018
 
 
 def misspelt_client(claude_client: type[ClaudeClient], codex_client: type[CodexClient]) -> None:

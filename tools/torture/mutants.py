@@ -30,7 +30,7 @@ CONSTANTS = 0.25  # half of all mutants are constants, most of them words: so ma
 KEPT = ROOT / "build" / "torture" / "mutants.jsonl"
 SURVIVORS = Path(__file__).with_name("survivors.txt")
 # What ends processes and makes namespaces is never changed, nor what it is told by: a mutant could end those of others.
-NEVER = re.compile(r"pytest_taskie/client/|taskie/(?:programs|spawning|signals|stand_in)\.py|taskie/_plugin/")
+NEVER = re.compile(r"pytest_taskie/client/|taskie/(?:programs|spawning|signals|scenario|stand_in)\.py|taskie/_plugin/")
 ENDS = re.compile(r"\b(?:kill|killpg|terminate|send_signal|pidfd_send_signal|prctl|unshare)\(|PR_SET_|CLONE_NEW")
 # The tests of each package: its own folder first, then those that drive it from outside.
 TESTS: dict[str, tuple[str, ...]] = {
