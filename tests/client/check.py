@@ -61,7 +61,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as a page of documentation, too")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
     parser.add_argument("--write", action="store_true", help="write the contract data of what was measured")
-    parser.add_argument("--only", action="append", choices=CONTRACT, metavar="FILE", help="this file of the suite alone")
+    parser.add_argument(
+        "--only", action="append", choices=CONTRACT, metavar="FILE", help="this file of the suite alone"
+    )
     arguments = parser.parse_args(argv)
     wanted = [parse_wanted(text) for text in arguments.versions]
     if any(one.kind != "claude" for one in wanted):
@@ -99,7 +101,13 @@ def _report(client: Installation, jobs: int, names: Iterable[str]) -> Report:
         xml = Path(folder) / "report.xml"
         files = [str(SUITE / f"test_{name}.py") for name in names]
         command = [sys.executable, "-m", "pytest", "-q", "-m", "client", *files]
-        command += ["--taskie-require-client", f"--taskie-client={version}", f"--junitxml={xml}", "-o", "junit_family=xunit1"]
+        command += [
+            "--taskie-require-client",
+            f"--taskie-client={version}",
+            f"--junitxml={xml}",
+            "-o",
+            "junit_family=xunit1",
+        ]
         command += ["-n", str(jobs)] if jobs > 1 and importlib.util.find_spec("xdist") else []
         print(f"{client.name} …", end=" ", file=sys.stderr, flush=True)
         try:

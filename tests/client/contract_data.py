@@ -63,7 +63,7 @@ def write(version: str, sections: Mapping[str, Any]) -> Path:
     was = data if same else {**data, "from": version, "measured": []}
     head: Json = {"format": FORMAT, "client": "claude", "from": begins}
     head["measured"] = sorted({*was.get("measured", ()), version}, key=version_numbers)
-    path = Path(_contract.FOLDER) / f"claude-{begins}.json"
+    path = _contract.FOLDER / f"claude-{begins}.json"
     text = json.dumps({**head, **was, **head, **sections}, indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
     _contract.load.cache_clear()

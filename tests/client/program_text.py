@@ -37,7 +37,7 @@ LONGEST = 40_000
 Fields = dict[str, dict[str, Any]]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def read(program: Path) -> dict[str, Any]:
     """The section `program` of the contract data."""
     with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
@@ -121,9 +121,9 @@ def _fields(source: str, kinds: Mapping[str, str], without: str = "") -> Fields:
     for name, made in _members(source).items():
         if name == without:
             continue
-        # What is made elsewhere, under a name of its own, is not followed.
-        kind = kinds.get(made.partition("(")[0], "unknown")
-        types = [kind, "null"] if ".nullable(" in made else [kind]
+        # What is made elsewhere, under a name of its own, is not followed: it has no type here.
+        kind = kinds.get(made.partition("(")[0])
+        types = [*([kind] if kind else []), *(["null"] if ".nullable(" in made else [])]
         fields[name] = {"types": types, "optional": ".optional(" in made}
     return fields
 

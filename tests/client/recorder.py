@@ -24,7 +24,7 @@ CHANGING = (
     (re.compile(r"/projects/[^/]+/"), "/projects/-project/"),
     (re.compile(r"/tree\.[0-9]+"), "/tree"),
 )
-MEASURED = re.compile(r"duration|seconds|tokens|Ms$|usd|total", re.IGNORECASE)
+MEASURED = re.compile(r"duration|seconds|tokens|Ms$|usd", re.IGNORECASE)
 # A field that says by itself in which situation the event was sent, unless it is the ordinary one.
 TELLS = {
     "SessionStart": ("source", "startup"),

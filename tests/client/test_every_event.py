@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Callable
 
@@ -17,6 +18,7 @@ import pytest
 from pytest_taskie import Events, Project, _contract
 from pytest_taskie.client import ClaudeClient, api_error, repeat, tool
 
+from .contract_data import drift
 from .program_text import read
 from .recorder import PAYLOAD, Recorder, json_type, situation, stable
 
@@ -65,12 +67,10 @@ class Bench:
 
 
 @pytest.fixture
-def bench(
-    claude_client: type[ClaudeClient], project: Project, tmp_path: Path, version: tuple[int, ...]
-) -> Iterator[Bench]:
+def bench(claude_client: type[ClaudeClient], project: Project, tmp_path: Path, version: tuple[int, ...]) -> Bench:
     if version < OLDEST:
         pytest.skip("there are no data on the events of a client that old")
-    yield Bench(claude_client(), Recorder(tmp_path / "records"), project, tmp_path)
+    return Bench(claude_client(), Recorder(tmp_path / "records"), project, tmp_path)
 
 
 @pytest.fixture
@@ -118,6 +118,12 @@ def built_otherwise(events: Events, where: str, payload: Json) -> list[str]:
     open_fields = ("tool_response", "requested_model", "custom_instructions")
     pairs = [[pair for pair in shape if pair[0] not in open_fields] for shape in shapes]
     return [] if pairs[0] == pairs[1] and list(built) == list(payload) else [f"{name}, {where}: {shapes}"]
+
+
+def test_the_program_names_nothing_else(bench: Bench) -> None:
+    """An event that no test here provokes, a field of an event or of an output, a tool: new ones are noticed."""
+    program = read(Path(bench.client.installation.command[-1]))
+    assert drift(_contract.load("claude", bench.client.version), {"program": program}) == []
 
 
 def test_in_print_mode(bench: Bench, project: Project, holds: Callable[..., list[Json]]) -> None:
@@ -215,12 +221,19 @@ def test_in_a_terminal(bench: Bench, holds: Callable[..., list[Json]]) -> None:
         repeat("Done."),
         when="go on",
     )
-    bench.client.agent(repeat("Looked."), when="mate: look")
+
+    def once_the_lead_has_stopped(request: object) -> str:
+        until = time.monotonic() + SECONDS
+        while not bench.recorder.sent("Stop").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        return "Looked."
+
+    bench.client.agent(repeat(once_the_lead_has_stopped), when="mate: look")
     terminal = (sys.executable, str(HERE / "terminal.py"), str(bench.recorder.sent("TeammateIdle")), "", str(SECONDS))
     env = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1", "TERM": "xterm-256color"}
     arguments = ("--teammate-mode", "in-process", "--permission-mode", "default", "--allowedTools=Agent", "go on")
     bench.run(*arguments, before=terminal, env=env, timeout=SECONDS + 10)
-    holds("interactive", "TeammateIdle", "SessionStart", "UserPromptSubmit", "PreToolUse")
+    holds("interactive", "TeammateIdle", "SessionStart", "UserPromptSubmit", "PreToolUse", "MessageDisplay", "Stop")
 
 
 def test_resumed(bench: Bench, holds: Callable[..., list[Json]]) -> None:
