@@ -18,7 +18,9 @@ ACCIDENTS = {
     "a Python traceback": re.compile(r"Traceback \(most recent call last\):"),
     "the interpreter's refusal of its options": re.compile(r"(?:unknown|illegal|invalid|unrecognized) option", re.I),
 }
-CARRIAGE_RETURN = re.compile(r"(?:\r|\^M|\\r)['’]?: (?:bad interpreter|no such file|(?:command )?not found)", re.IGNORECASE)
+CARRIAGE_RETURN = re.compile(
+    r"(?:\r|\^M|\\r)['’]?: (?:bad interpreter|no such file|(?:command )?not found)", re.IGNORECASE
+)
 CRLF = "a carriage return ends the line that names its interpreter (CRLF), which no system finds"
 
 

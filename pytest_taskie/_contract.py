@@ -45,7 +45,7 @@ class ContractError(ValueError):
     """A sentence for the author of a test: which client, version or file is not as it should be, and what to do."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Contract:
     """One file: what the client does from one version on, up to the next file's."""
 
@@ -89,8 +89,10 @@ class Contract:
         for key, row in self.outputs.get(event, {}).get("kinds", {}).items():
             parts = _parts(key)
             fits = kind in parts and parts <= present and (present & OF_ITS_OWN.get(kind, set())) <= parts
-            if fits and (best is None or len(parts) > best[0]):
-                best = len(parts), row
+            # How it is said weighs less than what else is said.
+            weight = 2 * len(parts) - len(parts & {"silent", "no-reason"})
+            if fits and (best is None or weight > best[0]):
+                best = weight, row
         return best[1] if best else None
 
 

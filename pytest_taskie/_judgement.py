@@ -243,6 +243,8 @@ def _loss(said: _Said, kind: str) -> str | None:
     """What is lost where the client ignores a kind of output."""
     if kind == "exit-2" and "missing" in said.beside:
         return "exit 2 with the words of a missing script on stderr, which the client takes for a missing hook"
+    if said.stray and kind in ("exit-2", "continue-false"):
+        return f"{'block' if kind == 'exit-2' else 'continue false'} lost: {said.stray}"
     if kind == "other-event":
         return f"{named_loss(said.document)}: {said.stray}"
     return LOSSES[kind].format(said.event) if kind in LOSSES else None

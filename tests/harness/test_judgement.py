@@ -98,7 +98,9 @@ def test_what_is_for_another_event_does_nothing() -> None:
     beside = judge(0, json.dumps({"decision": "block", "reason": "why", "hookSpecificOutput": stray}), "")
     assert (beside.outcome, beside.reason) == ("blocked", "why")
     assert "is for PostToolUse" in str(beside.fault)
-    older = judge(0, json.dumps({"decision": "block", "reason": "why", "hookSpecificOutput": stray}), "", version="2.1.325")
+    older = judge(
+        0, json.dumps({"decision": "block", "reason": "why", "hookSpecificOutput": stray}), "", version="2.1.325"
+    )
     assert (older.outcome, older.reason) == ("allowed", None)
     assert str(older.fault).startswith("block lost: hookSpecificOutput is for PostToolUse")
 
