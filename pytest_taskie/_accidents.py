@@ -19,7 +19,7 @@ ACCIDENTS = {
     "the interpreter's refusal of its options": re.compile(r"(?:unknown|illegal|invalid|unrecognized) option", re.I),
 }
 CARRIAGE_RETURN = re.compile(
-    r"(?:\r|\^M|\\r)['’]?: (?:bad interpreter|no such file|(?:command )?not found)", re.IGNORECASE
+    r"(?:\r|\^M|\\r)'?: (?:bad interpreter|no such file|(?:command )?not found)", re.IGNORECASE
 )
 CRLF = "a carriage return ends the line that names its interpreter (CRLF), which no system finds"
 

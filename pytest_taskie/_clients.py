@@ -11,7 +11,7 @@ ONE = re.compile(r"([A-Za-z][\w-]*?)\s*(?:(>=|==)\s*(\S.*))?")
 
 
 def supported(setting: str | Iterable[str]) -> tuple[Contract, ...]:
-    """`claude>=2.0, codex`: every version range from 2.0 on, the newest first, and the newest Codex. Each is read once."""
+    """`claude>=2.0, codex`: every version range from 2.0 on, the newest first, and the newest Codex."""
     lines = [setting] if isinstance(setting, str) else setting
     found: dict[Contract, None] = {}
     for part in (part.strip() for line in lines for part in re.split(r"[,\n]", line)):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ class Contract:
         return best[1] if best else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parts(key: str) -> frozenset[str]:
     return frozenset(part for name in key.split("+") for part in PARTS.get(name, (name,)))
 

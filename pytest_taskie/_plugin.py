@@ -28,7 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("taskie", "hooks of coding agents (pytest-taskie)")
     group.addoption("--taskie-hook", metavar="COMMAND", help="the hook that run_hook runs, as a shell command")
     parser.addini("taskie_hook", "the hook that run_hook runs, as a shell command; paths start at pytest's rootdir")
-    parser.addini("taskie_clients", "clients for which results are judged: claude>=2.0, codex; else the newest claude")
+    parser.addini(
+        "taskie_clients",
+        "clients for which a result is judged, such as claude>=2.0, codex; without it, the newest claude",
+        type="linelist",
+    )
     parser.addini(
         "taskie_pass_env",
         "variables of this machine, names or patterns, that hooks and clients get besides the few that all need",

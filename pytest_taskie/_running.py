@@ -12,8 +12,8 @@ from typing import IO, Any, Union
 
 import pytest
 
-from pytest_taskie._events import Events
 from pytest_taskie._contract import Contract
+from pytest_taskie._events import Events
 from pytest_taskie._processes import Finished, run_to_end
 from pytest_taskie._results import HookResult, block
 from pytest_taskie._workspace import Project
