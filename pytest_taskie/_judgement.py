@@ -137,8 +137,9 @@ def judged(
     if entry.get("async") and not timed_out:
         said.kinds = {"async"}
     reading = replace(_decide(said, known), client=known.name)
-    fault = reading.fault or misentered or _other_fault(said, reading, known)
-    if fault and not reading.fault:
+    cause = f"{reading.fault}: {CRLF}" if reading.fault and carriage_return(stderr) else None
+    fault = cause or reading.fault or misentered or _other_fault(said, reading, known)
+    if fault and fault != reading.fault:
         reading = replace(reading, fault=fault, sentence=f"{reading.sentence} ({fault})")
     return reading
 
@@ -176,7 +177,7 @@ def _sort(said: _Said, known: Contract, timed_out: bool) -> None:
         return
     said.beside.add("object")
     said.kinds.add("nothing")
-    _sort_object(said, document)
+    _sort_object(said, document, known.specific(said.event))
     if "other-event" in said.kinds:
         row = known.row(said.event, "other-event", ())
         if row and row["effect"] == "refused":
@@ -184,13 +185,13 @@ def _sort(said: _Said, known: Contract, timed_out: bool) -> None:
             said.kinds = {"refused"} | (said.kinds & {"exit-2", "exit-1"})
 
 
-def _sort_object(said: _Said, document: Mapping[str, Any]) -> None:
+def _sort_object(said: _Said, document: Mapping[str, Any], own: Mapping[str, Row]) -> None:
     specific = document.get(SPECIFIC) or {}
     if specific and specific[NAME] != said.event:
         said.stray = f"{SPECIFIC} is for {specific[NAME]}, the event is {said.event}"
         said.kinds.add("other-event")
         specific = {}
-    said.specific = specific
+    said.specific = specific = {name: value for name, value in specific.items() if name in own}
     if document.get("continue") is False:
         said.kinds.add("continue-false")
     nested = specific.get("decision")
@@ -385,8 +386,6 @@ def _blocked_sentence(said: _Said, kind: str, fault: str | None) -> str:
 
 def _other_fault(said: _Said, reading: Reading, known: Contract) -> str | None:
     """What the author should know although it did not change what the client does."""
-    if carriage_return(said.stderr):
-        return CRLF
     limit = known.limits.get("context")
     size = len((reading.context or "").encode("utf-16-le", "surrogatepass")) // 2
     if limit and size > limit and "text" not in said.kinds:
