@@ -189,7 +189,7 @@ def test_a_script_with_carriage_returns(form: str, run_hook: RunHook, project: A
     script.chmod(0o755)
     if form == "path":
         with pytest.raises(
-            pytest.fail.Exception, match="could not be started: .*hook.sh: a carriage return ends the line"
+            pytest.fail.Exception, match=r"could not be started: .*hook\.sh: a carriage return ends the line"
         ):
             run_hook(command=script)
         return
