@@ -143,7 +143,7 @@ def _reading(said: Said, kind: str, row: Row, fault: str | None, known: Contract
     if kind == "timeout":
         fault = "the hook did not end in time, and the client ended it"
     elif kind == "async":
-        return _later(said, fault)
+        return _later(said, fault, heard=effect == "context")
     elif kind == "refused" or effect == "refused":
         why = said.refusal or f"{known.client} refuses {kind} as it is here"
         fault = f"{named_loss(said.printed.document)}: {why}"
@@ -176,7 +176,7 @@ def _shown(said: Said) -> set[str]:
     return said.kinds if "refused" in said.kinds else set()
 
 
-def _later(said: Said, fault: str | None) -> Reading:
+def _later(said: Said, fault: str | None, heard: bool) -> Reading:
     """The reading of a hook that the client does not wait for."""
     answer = said.printed.later if said.printed.later is not None else said.document
     specific = answer.get(SPECIFIC)
@@ -185,13 +185,15 @@ def _later(said: Said, fault: str | None) -> Reading:
     if lost != "output lost":
         fault = f"{lost}: async is true, so the client does not wait for the rest"
     sentence = f"{said.subject} is allowed: " + (fault or "the client does not wait for an asynchronous hook")
-    heard = context if isinstance(context, str) and said.printed.later is not None else None
-    return Reading("allowed", sentence, context=heard or None, document=said.printed.document, fault=fault)
+    arrives = heard and said.printed.later is not None and isinstance(context, str)
+    return Reading(
+        "allowed", sentence, context=context or None if arrives else None, document=said.printed.document, fault=fault
+    )
 
 
 def _reason(said: Said, kind: str, row: Row, outcome: Outcome) -> str | None:
     if "reason" in row:
-        return str(row["reason"]).format(command=said.command)
+        return str(row["reason"]).format(command=said.command, stderr=said.stderr.strip() or "No stderr output")
     if kind in ("exit-2", "refused", "exit-1", "timeout"):
         return said.feedback if outcome in ("blocked", "ended") else None
     if said.refusal is not None or (outcome == "allowed" and said.kinds & {"block", "deny"}):

@@ -90,8 +90,8 @@ def test_plain_text_is_context_at_some_events(event: str) -> None:
 
 
 def test_an_answer_that_comes_later() -> None:
-    answer = specific("PreToolUse", additionalContext="Look at it.")
-    reading = judge(0, f'{{"async": true}}\n{answer}\n', "", "PreToolUse")
+    answer = specific("PostToolUse", additionalContext="Look at it.")
+    reading = judge(0, f'{{"async": true}}\n{answer}\n', "", "PostToolUse")
     assert (reading.outcome, reading.context, reading.fault) == ("allowed", "Look at it.", None)
     alone = judge(0, '{"async": true, "asyncTimeout": 5000}', "", "PreToolUse")
     assert (alone.outcome, alone.context, alone.fault) == ("allowed", None, None)
