@@ -7,10 +7,9 @@ writes the dictionary itself.
 
 from __future__ import annotations
 
-import difflib
 import os
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
@@ -154,12 +153,6 @@ def known_events() -> Mapping[str, Json]:
     return events
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`Did you mean …?`, if anything comes near."""
-    close = difflib.get_close_matches(name, [*known], 1)
-    return f" Did you mean {close[0]!r}?" if close else ""
-
-
 def _situation(situations: Mapping[str, object], given: Mapping[str, object]) -> str:
     """The situation that the given fields speak of: a subagent's, a tool of an MCP server's, `source="resume"`."""
     agent = "subagent" if "agent_id" in given else "agent" if "agent_type" in given else ""
@@ -184,10 +177,10 @@ def _example(known: Mapping[str, Json], name: str, otherwise: object) -> object:
 
 def _check(event_name: str, known: Mapping[str, Json], name: str, value: object) -> None:
     if name not in known:
+        meant = _contract.nearest(name, known)
+        hint = f" Did you mean {meant!r}?" if meant else ""
         listed = ", ".join(sorted(known))
-        raise TypeError(
-            f"The client sends no field {name!r} with {event_name}.{nearest(name, known)} It sends: {listed}."
-        )
+        raise TypeError(f"The client sends no field {name!r} with {event_name}.{hint} It sends: {listed}.")
     types = known[name]["types"]
     if types and "unknown" not in types and SPELLED.get(type(value)) not in types:
         wanted = " or ".join(PYTHON[kind] for kind in types)

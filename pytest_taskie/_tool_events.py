@@ -122,9 +122,8 @@ def checked_tool(name: str) -> str:
     data = _contract.load("claude")
     if name.startswith("mcp__") or name in data["tools"]:
         return name
-    today = data["program"]["renamed"].get(name)
-    close = [today] if today else difflib.get_close_matches(name, data["tools"], 1)
-    hint = f" It is {close[0]!r} today." if today else f" Did you mean {close[0]!r}?" if close else ""
+    today, meant = data["program"]["renamed"].get(name), _contract.nearest(name, data["tools"])
+    hint = f" It is {today!r} today." if today else f" Did you mean {meant!r}?" if meant else ""
     raise ValueError(f"The client has no tool {name!r}.{hint} It has: {', '.join(data['tools'])}, and mcp__….")
 
 

@@ -38,10 +38,10 @@ def measured(client: Installation, recorded: Iterable[tuple[str, Json]], rows: M
 
 def stored(version: str) -> Json:
     """What the data say of a version; nothing for one that is older than all of them."""
-    _contract.load.cache_clear()
+    _contract.forget()
     try:
         return _contract.load("claude", version)
-    except LookupError:
+    except _contract.ContractError:
         return {}
 
 
@@ -60,13 +60,13 @@ def write(version: str, sections: Mapping[str, Any]) -> Path:
     data = stored(version)
     same = data.get("from") == version or (bool(data.get("events")) and not drift(data, sections))
     begins = str(data["from"]) if same else version
-    was = data if same else {**data, "from": version, "measured": []}
+    was = {"outputs": {}, **data} if same else {"outputs": {}, **data, "measured": []}
     head: Json = {"format": FORMAT, "client": "claude", "from": begins}
     head["measured"] = sorted({*was.get("measured", ()), version}, key=version_numbers)
     path = _contract.FOLDER / f"claude-{begins}.json"
     text = json.dumps({**head, **was, **head, **sections}, indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
-    _contract.load.cache_clear()
+    _contract.forget()
     return path
 
 

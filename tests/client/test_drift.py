@@ -147,12 +147,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
     monkeypatch.setattr(_contract, "FOLDER", tmp_path / "contract")
 
     def put(value: Json) -> None:
-        head = {"format": 1, "client": "claude", "from": "2.1.0", "measured": ["2.1.0"]}
+        head = {"format": 1, "client": "claude", "from": "2.1.0", "measured": ["2.1.0"], "outputs": {}}
         (tmp_path / "contract" / "claude-2.1.0.json").write_text(json.dumps({**head, **value}))
-        _contract.load.cache_clear()
+        _contract.forget()
 
     yield put
-    _contract.load.cache_clear()
+    _contract.forget()
 
 
 def test_data_are_written_for_a_version_that_differs_and_only_then(
