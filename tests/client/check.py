@@ -31,7 +31,7 @@ SUITE = Path(__file__).resolve().parent
 # The files whose tests are rows of the contract; the others test the fixtures and Taskie itself.
 CONTRACT = (
     *("stop_output", "feedback", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins"),
-    "every_event",
+    *("entries", "every_event"),
 )
 CHECK_TIMEOUT = 1800.0
 ROW = "contract: "

@@ -46,11 +46,11 @@ def stored(version: str) -> Json:
 
 
 def drift(data: Json, sections: Mapping[str, Any]) -> list[str]:
-    """Line by line, how what was measured differs from what is stored. Without stored events nothing can differ."""
+    """Line by line, how what was measured differs from what is stored. What is not stored yet cannot differ."""
     if not data.get("events"):
         return []
-    known = {name: _strict(data.get(name, {})) for name in sections}
-    lines = program_text.differences(known, _strict(dict(sections)))
+    both = [name for name in sections if name in data]
+    lines = program_text.differences(_strict({n: data[n] for n in both}), _strict({n: sections[n] for n in both}))
     unknown = [name for name in sections["program"]["events"] if name not in data["events"]]
     return [*(f"the data know no event {name}" for name in unknown), *lines]
 

@@ -88,6 +88,17 @@ def test_a_new_event_a_lost_field_another_effect() -> None:
     assert program_text.differences(stored, stored) == []
 
 
+def test_what_is_not_stored_yet_cannot_differ(tmp_path: Path) -> None:
+    client = Installation("claude", "2.1.5", (str(program(tmp_path)),))
+    sections = contract_data.measured(client, recorded(), {"a row": "allowed"})
+    stored = {name: sections[name] for name in ("events", "program")}
+    assert contract_data.drift(stored, sections) == []
+    assert contract_data.drift({**stored, "rows": {"a row": "blocked"}}, sections) == [
+        "differs: rows.a row: 'blocked' is now 'allowed'"
+    ]
+    assert contract_data.drift({**sections, "events": {}}, sections) == []
+
+
 def recorded(**more: object) -> list[tuple[str, Json]]:
     first = {"session_id": "1", "transcript_path": "/t", "hook_event_name": "Stop", "stop_hook_active": False}
     return [("interactive", {**first, "note": None}), ("main", {**first, **more})]

@@ -126,7 +126,7 @@ def test_the_program_names_nothing_else(bench: Bench) -> None:
     assert drift(_contract.load("claude", bench.client.version), {"program": program}) == []
 
 
-def test_in_print_mode(bench: Bench, project: Project, holds: Callable[..., list[Json]]) -> None:
+def test_in_print_mode(bench: Bench, project: Project, events: Events, holds: Callable[..., list[Json]]) -> None:
     """Tools of every kind, subagents, a worktree, tasks, files and settings that change, in one prompt."""
     path = bench.path
     (path / "CLAUDE.md").write_text("Be brief.\n")
@@ -166,13 +166,23 @@ def test_in_print_mode(bench: Bench, project: Project, holds: Callable[..., list
         when="sub: look",
     )
     bench.run(*PRINT, "--allowedTools", TOOLS, "--mcp-config", str(bench.mcp), "--", "go on")
-    holds(
+    sent = holds(
         "main",
         *("SessionStart", "InstructionsLoaded", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
         *("PostToolBatch", "TaskCreated", "TaskCompleted", "Elicitation", "ElicitationResult", "Notification"),
         *("SubagentStart", "SubagentStop", "FileChanged", "ConfigChange", "CwdChanged", "WorktreeCreate"),
         *("WorktreeRemove", "MessageDisplay", "Stop", "SessionEnd"),
     )
+    answered = [event for event in sent if event["hook_event_name"] == "PostToolUse" and "agent_id" not in event]
+    for event in (
+        events.bash("echo hi", stdout="hi", description="Say hi"),
+        events.read(path / "a.txt", content="one\n"),
+        events.edit(path / "a.txt", "one", "two", original="one\n"),
+        events.write(path / "b.txt", "new\n", done=True),
+    ):
+        real = next(one for one in answered if one["tool_name"] == event["tool_name"])
+        built = stable(event, {str(path): "/project"})
+        assert [built[key] for key in ("tool_input", "tool_response")] == [real["tool_input"], real["tool_response"]]
 
 
 def test_in_stream_json(bench: Bench, holds: Callable[..., list[Json]]) -> None:
