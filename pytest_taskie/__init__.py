@@ -18,7 +18,13 @@ __all__ = [
     "RunHook",
     "State",
     "assert_approved",
+    "assert_asked",
     "assert_blocked",
+    "assert_context",
+    "assert_denied",
+    "assert_fast",
+    "assert_granted",
+    "assert_updated_input",
     "judge",
     "make_state",
 ]
@@ -27,22 +33,38 @@ __all__ = [
 pytest_plugins = ["pytest_taskie._plugin", "pytest_taskie.client._fixtures"]
 
 if TYPE_CHECKING:
+    from pytest_taskie._assertions import (
+        assert_approved,
+        assert_asked,
+        assert_blocked,
+        assert_context,
+        assert_denied,
+        assert_fast,
+        assert_granted,
+        assert_updated_input,
+    )
     from pytest_taskie._events import Events
     from pytest_taskie._fake_cli import AgentCall, FakeCli
     from pytest_taskie._fake_program import Call, FakeProgram
     from pytest_taskie._fakes import Fakes
     from pytest_taskie._judgement import Reading, judge
-    from pytest_taskie._running import HookResult, RunHook, assert_approved, assert_blocked
+    from pytest_taskie._results import HookResult
+    from pytest_taskie._running import RunHook
     from pytest_taskie._workspace import Plan, Project, State, make_state
 else:
     # pytest imports this package in every run of everybody who has it installed: only those who use it pay.
     _MODULES = {
+        "_assertions": (
+            *("assert_approved", "assert_asked", "assert_blocked", "assert_context"),
+            *("assert_denied", "assert_fast", "assert_granted", "assert_updated_input"),
+        ),
         "_events": ("Events",),
         "_fake_cli": ("AgentCall", "FakeCli"),
         "_fake_program": ("Call", "FakeProgram"),
         "_fakes": ("Fakes",),
         "_judgement": ("Reading", "judge"),
-        "_running": ("HookResult", "RunHook", "assert_approved", "assert_blocked"),
+        "_results": ("HookResult",),
+        "_running": ("RunHook",),
         "_workspace": ("Plan", "Project", "State", "make_state"),
     }
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_taskie._running import HookResult
+from pytest_taskie._results import HookResult
 from pytest_taskie._workspace import State, same_json
 
 

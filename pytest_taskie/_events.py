@@ -1,7 +1,8 @@
-"""The events a client sends to its hooks. Knows their names and fields, and nothing of running a hook.
+"""The events a client sends to its hooks, as the contract data have them. Knows nothing of running a hook.
 
-The table is that of Claude Code 2.1. A builder refuses a field the client would not send, and a value of the wrong
-type; for an event that is wrong on purpose a test writes the dictionary itself.
+A builder gives what the client was seen to send: the same fields in the same order, with values of the same types. It
+refuses a field the client does not send, and a value of the wrong type; for an event that is wrong on purpose a test
+writes the dictionary itself.
 """
 
 from __future__ import annotations
@@ -9,117 +10,31 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
-from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Union
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+from pytest_taskie import _contract
+from pytest_taskie._tool_events import ToolEvents, checked_tool, tool_example
 
 Json = dict[str, Any]
-Default = Union[str, int, bool, None, list[Any], dict[str, Any]]
-
-
-class Absent:
-    """The default of a field that the client leaves out unless it has a value of this type."""
-
-    def __init__(self, kind: type) -> None:
-        self.kind = kind
-
-
-TEXT = Absent(str)
-TOOL: Mapping[str, Default | Absent] = {"tool_name": "Bash", "tool_input": {}, "tool_use_id": "toolu_1"}
-TASK: Mapping[str, Default | Absent] = {
-    "task_id": "1",
-    "task_subject": "Task",
-    "task_description": TEXT,
-    "teammate_name": TEXT,
-    "team_name": TEXT,
+# Where the recordings were made; the builders put the test's own project there.
+PROJECT = "/project"
+SPELLED = {
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    list: "array",
+    dict: "object",
+    type(None): "null",
 }
-STOP: Mapping[str, Default | Absent] = {
-    "stop_hook_active": False,
-    "last_assistant_message": "Done.",
-    "background_tasks": [],
-    "session_crons": [],
-}
-
-# A default's type is the field's type; None stands for "text or null".
-FIELDS: Mapping[str, Mapping[str, Default | Absent]] = {
-    "ConfigChange": {"source": "project_settings", "file_path": TEXT},
-    "CwdChanged": {"old_cwd": "/", "new_cwd": "/"},
-    "Elicitation": {
-        "mcp_server_name": "server",
-        "message": "Which one?",
-        "mode": TEXT,
-        "url": TEXT,
-        "elicitation_id": TEXT,
-        "requested_schema": Absent(dict),
-    },
-    "ElicitationResult": {
-        "mcp_server_name": "server",
-        "action": "accept",
-        "mode": TEXT,
-        "elicitation_id": TEXT,
-        "content": Absent(dict),
-    },
-    "FileChanged": {"file_path": "/file", "event": "change"},
-    "InstructionsLoaded": {
-        "file_path": "/CLAUDE.md",
-        "memory_type": "Project",
-        "load_reason": "session_start",
-        "globs": Absent(list),
-        "trigger_file_path": TEXT,
-        "parent_file_path": TEXT,
-    },
-    "MessageDisplay": {"turn_id": "1", "message_id": "1", "index": 0, "final": True, "delta": ""},
-    "Notification": {"message": "Waiting for input", "title": TEXT, "notification_type": "idle_prompt"},
-    "PermissionDenied": {**TOOL, "reason": "denied"},
-    "PermissionRequest": {"tool_name": "Bash", "tool_input": {}, "permission_suggestions": Absent(list)},
-    "PostCompact": {"trigger": "manual", "compact_summary": ""},
-    "PostToolBatch": {"tool_calls": []},
-    "PostToolUse": {**TOOL, "tool_response": {}, "duration_ms": Absent(int)},
-    "PostToolUseFailure": {**TOOL, "error": "failed", "is_interrupt": Absent(bool), "duration_ms": Absent(int)},
-    "PreCompact": {"trigger": "manual", "custom_instructions": None},
-    "PreToolUse": TOOL,
-    "SessionEnd": {"reason": "other"},
-    "SessionStart": {"source": "startup", "model": TEXT, "agent_type": TEXT, "session_title": TEXT},
-    "Setup": {"trigger": "init"},
-    "Stop": STOP,
-    "StopFailure": {"error": "server_error", "error_details": TEXT, "last_assistant_message": TEXT},
-    "SubagentStart": {"agent_id": "agent-1", "agent_type": "general-purpose"},
-    "SubagentStop": {
-        **STOP,
-        "agent_id": "agent-1",
-        "agent_type": "general-purpose",
-        "agent_transcript_path": "/agent.jsonl",
-    },
-    "TaskCompleted": TASK,
-    "TaskCreated": TASK,
-    "TeammateIdle": {"teammate_name": "teammate", "team_name": "team"},
-    "UserPromptExpansion": {
-        "expansion_type": "slash_command",
-        "command_name": "command",
-        "command_args": "",
-        "command_source": TEXT,
-        "prompt": "/command",
-    },
-    "UserPromptSubmit": {"prompt": "go on", "session_title": TEXT},
-    "WorktreeCreate": {"name": "worktree"},
-    "WorktreeRemove": {"worktree_path": "/worktree"},
-}
-
-# What an event has besides, except outside a turn, where there is neither prompt nor effort yet.
-OUTSIDE_A_TURN = ("SessionStart", "Setup", "InstructionsLoaded", "ConfigChange")
-FEWER: Mapping[str, tuple[str, ...]] = {
-    "SessionEnd": ("prompt_id",),
-    "UserPromptSubmit": ("prompt_id", "permission_mode"),
-    **dict.fromkeys(OUTSIDE_A_TURN, ()),
-}
-COMMON: Mapping[str, type] = {
-    "session_id": str,
-    "transcript_path": str,
-    "cwd": str,
-    "prompt_id": str,
-    "permission_mode": str,
-    "effort": dict,
-}
+PYTHON = {"string": "str", "boolean": "bool", "number": "int", "array": "list", "object": "dict", "null": "None"}
+# What a subagent's events have and the main agent's do not, and where.
+AGENT = ("agent_id", "agent_type")
+# Fields whose value may name the situation: `source="resume"`.
+TELLING = ("source", "reason", "load_reason", "action")
+BEFORE_AGENT = ("session_id", "transcript_path", "cwd", "prompt_id", "permission_mode")
 
 
 class Builder:
@@ -132,15 +47,17 @@ class Builder:
         return partial(events.build, self._event_name)
 
 
-class Events:
+class Events(ToolEvents):
     """Builders for every event, in one session of the client: `events.stop()`, `events.session_start(…)`.
 
     A builder is the event's name in lower case with underscores. It takes the event's fields, and those that all
-    events share.
+    events share. `agent="general-purpose"` is the event inside a subagent of that type; `situation="interactive"` one
+    of the situations in which the client sends other fields.
     """
 
     config_change = Builder()
     cwd_changed = Builder()
+    directory_added = Builder()
     elicitation = Builder()
     elicitation_result = Builder()
     file_changed = Builder()
@@ -149,9 +66,11 @@ class Events:
     notification = Builder()
     permission_denied = Builder()
     post_compact = Builder()
+    post_model_switch = Builder()
     post_tool_batch = Builder()
     post_tool_use_failure = Builder()
     pre_compact = Builder()
+    pre_model_switch = Builder()
     session_end = Builder()
     session_start = Builder()
     setup = Builder()
@@ -173,72 +92,103 @@ class Events:
         self.transcript_path = os.fspath(transcript_path)
         self._prompt_id = str(uuid.uuid4())
 
-    def pre_tool_use(self, tool_name: str = "Bash", **tool_input: object) -> Json:
-        """The agent wants to call a tool, with this input: `events.pre_tool_use("Write", file_path=…)`."""
-        return self.build("PreToolUse", tool_name=tool_name, tool_input=_plain(tool_input))
-
-    def permission_request(self, tool_name: str = "Bash", **tool_input: object) -> Json:
-        """The user is to be asked whether the agent may call a tool with this input."""
-        return self.build("PermissionRequest", tool_name=tool_name, tool_input=_plain(tool_input))
-
-    def post_tool_use(self, tool_name: str = "Bash", response: object = None, **tool_input: object) -> Json:
-        """The agent has called a tool, with this input and response."""
-        return self.build(
-            "PostToolUse",
-            tool_name=tool_name,
-            tool_input=_plain(tool_input),
-            tool_response={} if response is None else response,
-        )
-
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> None:
-            known = ", ".join(sorted(map(_snake, FIELDS)))
+            known = ", ".join(sorted(map(_snake, known_events())))
             raise AttributeError(f"The client has no event {name!r}. It has: {known}.")
 
-    def build(self, event_name: str, **fields: object) -> Json:
+    def build(self, event_name: str, *, situation: object = None, agent: object = None, **fields: object) -> Json:
         """An event by the client's own name for it."""
-        if event_name not in FIELDS:
-            raise ValueError(f"The client has no event {event_name!r}. It has: {', '.join(FIELDS)}.")
-        event: Json = {
+        events = known_events()
+        if event_name not in events:
+            raise ValueError(f"The client has no event {event_name!r}. It has: {', '.join(events)}.")
+        known = events[event_name]["fields"]
+        given = {name: _plain(value) for name, value in fields.items()}
+        if agent is not None:
+            given.setdefault("agent_type", str(agent))
+            given.setdefault("agent_id", _example(known, "agent_id", "a0000000000000000"))
+        if "tool_name" in given:
+            answers = tool_example(checked_tool(str(given["tool_name"])))
+            given = {**{name: self._here(value) for name, value in answers.items() if name in known}, **given}
+        for name, value in given.items():
+            _check(event_name, known, name, value)
+        where = str(situation or "") or _situation(events[event_name]["situations"], given)
+        names = events[event_name]["situations"].get(where)
+        if names is None:
+            seen = ", ".join(events[event_name]["situations"])
+            raise ValueError(f"{event_name} was not seen in the situation {where!r}. It was in: {seen}.")
+        event: Json = {name: self._value(name, known[name].get("example")) for name in _with_agent(names, given)}
+        server = str(given.get("tool_name", "")).split("__")
+        if "mcp_server" in event and len(server) > 2:
+            event["mcp_server"] = {**event["mcp_server"], "name": server[1]}
+        return {**event, **given}
+
+    def _value(self, name: str, example: object) -> object:
+        own = {
             "session_id": self.session_id,
             "transcript_path": self.transcript_path,
             "cwd": self.cwd,
+            "prompt_id": self._prompt_id,
         }
-        turn = {"prompt_id": self._prompt_id, "permission_mode": "default", "effort": {"level": "high"}}
-        event |= {name: turn[name] for name in FEWER.get(event_name, turn)}
-        event["hook_event_name"] = event_name
-        own = FIELDS[event_name]
-        event |= {name: copy(default) for name, default in own.items() if not isinstance(default, Absent)}
-        for name, value in fields.items():
-            event[name] = _checked(event_name, name, os.fspath(value) if isinstance(value, os.PathLike) else value)
-        return event
+        if name in own:
+            return own[name]
+        if name == "agent_transcript_path":
+            return str(Path(self.transcript_path).with_suffix("") / "subagents" / Path(str(example)).name)
+        return self._here(example)
+
+    def _here(self, value: Any) -> Any:
+        """A copy, with the test's own project in place of the one in which it was recorded."""
+        if isinstance(value, str):
+            inside = value == PROJECT or value.startswith(f"{PROJECT}/")
+            return self.cwd + value[len(PROJECT) :] if inside else value
+        if isinstance(value, dict):
+            return {key: self._here(item) for key, item in value.items()}
+        return [self._here(item) for item in value] if isinstance(value, list) else value
 
 
-def _checked(event_name: str, name: str, value: object) -> object:
-    own = FIELDS[event_name]
-    if name in COMMON:
-        kind: type = COMMON[name]
-    elif name in own:
-        default = own[name]
-        kind = default.kind if isinstance(default, Absent) else type(default)
-    else:
-        known = ", ".join(sorted({*own, *COMMON}))
-        raise TypeError(f"The client sends no field {name!r} with {event_name}. It sends: {known}.")
-    if name in ("tool_input", "tool_response"):
-        return value
-    if kind is type(None):
-        kind = str
-        if value is None:
-            return value
-    # A boolean is not a number in JSON, though it is one in Python.
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(f"{name} of {event_name} is {value!r}: the client sends {kind.__name__} there.")
-    return value
+def known_events() -> Mapping[str, Json]:
+    """The events of the newest client that the data have, by name."""
+    events: Mapping[str, Json] = _contract.load("claude")["events"]
+    return events
 
 
-def _plain(tool_input: Mapping[str, object]) -> Json:
-    return {k: os.fspath(v) if isinstance(v, os.PathLike) else v for k, v in tool_input.items()}
+def _situation(situations: Mapping[str, object], given: Mapping[str, object]) -> str:
+    """The situation that the given fields speak of: a subagent's, a tool of an MCP server's, `source="resume"`."""
+    agent = "subagent" if "agent_id" in given else "agent" if "agent_type" in given else ""
+    mcp = "mcp" if str(given.get("tool_name", "")).startswith("mcp__") else ""
+    told = (str(given[name]) for name in TELLING if name in given)
+    wanted = [" ".join(filter(None, (agent, mcp))), mcp, *told, "main"]
+    return next((name for name in wanted if name in situations), next(iter(situations), ""))
+
+
+def _with_agent(names: list[str], given: Mapping[str, object]) -> list[str]:
+    """The fields in the client's order, with the agent's own where they were given and the client has them."""
+    missing = [name for name in AGENT if name in given and name not in names]
+    if not missing:
+        return names
+    at = 1 + max(names.index(name) for name in BEFORE_AGENT if name in names)
+    return [*names[:at], *missing, *names[at:]]
+
+
+def _example(known: Mapping[str, Json], name: str, otherwise: object) -> object:
+    return known.get(name, {}).get("example", otherwise)
+
+
+def _check(event_name: str, known: Mapping[str, Json], name: str, value: object) -> None:
+    if name not in known:
+        meant = _contract.nearest(name, known)
+        hint = f" Did you mean {meant!r}?" if meant else ""
+        listed = ", ".join(sorted(known))
+        raise TypeError(f"The client sends no field {name!r} with {event_name}.{hint} It sends: {listed}.")
+    types = known[name]["types"]
+    if types and "unknown" not in types and SPELLED.get(type(value)) not in types:
+        wanted = " or ".join(PYTHON[kind] for kind in types)
+        raise TypeError(f"{name} of {event_name} is {value!r}: the client sends {wanted} there.")
+
+
+def _plain(value: object) -> object:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _snake(name: str) -> str:

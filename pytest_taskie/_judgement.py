@@ -1,106 +1,32 @@
-"""How the client reads a finished hook: a function of exit code and streams. Knows no process and no file.
+"""How a client reads a finished hook: a function of exit code and streams. Knows no process and no file of a hook.
 
-The rules are those of Claude Code 2.1: a contract suite checks them against the client itself.
+What the client finds on stdout is found here; what it then does comes from the contract data, row by row. Where no row
+holds what a hook has said, the answer is `unknown`.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
-from pytest_taskie._deep_json import decode
+from pytest_taskie._accidents import CRLF, accident, carriage_return
+from pytest_taskie._checking import entry_fault, misplaced
+from pytest_taskie._contract import SPECIFIC, Contract, Row, contract, nearest
+from pytest_taskie._parsing import named_loss, printed
+from pytest_taskie._sorting import KINDS, Said, given_reason, sort, switches
 
-Outcome = Literal["allowed", "asked", "blocked", "continued", "stopped"]
-Accepted = Union[type, tuple[str, ...]]
+Outcome = Literal["allowed", "granted", "asked", "blocked", "continued", "stopped", "ended", "deferred", "unknown"]
 
-# The client trims stdout as JavaScript does, which drops a byte order mark too.
-BLANKS = " \t\n\r\v\f\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
-
-FIELDS: Mapping[str, Accepted] = {
-    "continue": bool,
-    "suppressOutput": bool,
-    "stopReason": str,
-    "decision": ("approve", "block"),
-    "reason": str,
-    "systemMessage": str,
-    "terminalSequence": str,
-    "hookSpecificOutput": dict,
+NOT_MEASURED = "unknown: not measured; run it in {}_client"
+DECISIONS = {"deny", "decline", "cancel", "block", "ask", "defer", "allow", "accept", "approve"}
+LOSSES = {
+    "deny": "deny lost: {} cannot be blocked by a permission",
+    "block": 'block lost: {} cannot be blocked by decision "block"',
+    "exit-2": "block lost: {} cannot be blocked by exit 2",
+    "continue-false": "continue false lost: {} ignores it",
 }
-CONTEXT: Mapping[str, Accepted] = {"additionalContext": str}
-ELICITATION: Mapping[str, Accepted] = {"action": ("accept", "decline", "cancel"), "content": dict}
-SPECIFIC: Mapping[str, Mapping[str, Accepted]] = {
-    "CwdChanged": {"watchPaths": list},
-    "Elicitation": ELICITATION,
-    "ElicitationResult": ELICITATION,
-    "FileChanged": {"watchPaths": list},
-    "MessageDisplay": {"displayContent": str},
-    "Notification": CONTEXT,
-    "PermissionDenied": {"retry": bool},
-    "PermissionRequest": {"decision": dict},
-    "PostToolBatch": CONTEXT,
-    "PostToolUse": CONTEXT,
-    "PostToolUseFailure": CONTEXT,
-    "PreToolUse": {
-        **CONTEXT,
-        "permissionDecision": ("allow", "deny", "ask", "defer"),
-        "permissionDecisionReason": str,
-        "updatedInput": dict,
-    },
-    "SessionStart": {**CONTEXT, "initialUserMessage": str, "sessionTitle": str, "watchPaths": list},
-    "Setup": CONTEXT,
-    "Stop": CONTEXT,
-    "SubagentStart": CONTEXT,
-    "SubagentStop": CONTEXT,
-    "UserPromptExpansion": CONTEXT,
-    "UserPromptSubmit": {**CONTEXT, "sessionTitle": str, "suppressOriginalPrompt": bool},
-    "WorktreeCreate": {"worktreePath": str},
-}
-
-# Without this field the client refuses everything beside it.
-REQUIRED = {"PermissionRequest": "decision", "WorktreeCreate": "worktreePath"}
-
-STOPS = ("Stop", "SubagentStop")
-# Here the client takes exit 2 with the words of a missing script for a missing script, and goes on.
-FORGIVING = (*STOPS, "TaskCompleted", "TeammateIdle")
-MISSING_SCRIPT = re.compile(r"no such file|can't open", re.IGNORECASE)
-# Events of something that has already happened: a hook may say what it likes, nothing is blocked.
-PAST = {
-    "CwdChanged",
-    "FileChanged",
-    "InstructionsLoaded",
-    "MessageDisplay",
-    "Notification",
-    "PermissionDenied",
-    "PostCompact",
-    "SessionEnd",
-    "SessionStart",
-    "Setup",
-    "StopFailure",
-    "SubagentStart",
-    "WorktreeRemove",
-}
-SUBJECTS = {
-    "Stop": "the stop",
-    "SubagentStop": "the subagent's stop",
-    "PreToolUse": "the tool call",
-    "UserPromptSubmit": "the prompt",
-}
-
-
-def _no_constant(name: str) -> None:
-    # Python reads NaN and Infinity, the client does not.
-    raise ValueError(f"{name} is not JSON")
-
-
-def _integer(digits: str) -> float:
-    # What is too long for the client's numbers is infinite there; Python refuses it.
-    return int(digits) if len(digits) < 400 else float(digits)
-
-
-DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
+NO_REASON = "a block without a reason: the model only reads that a hook has blocked"
 
 
 @dataclass(frozen=True)
@@ -108,7 +34,8 @@ class Reading:
     """What the client makes of a hook's output.
 
     `fault` is what the hook's author should fix, if the client went on only because it could not make sense of
-    the hook. `document` is the JSON object on stdout, also one that the client refuses.
+    the hook. `accident`: it blocks, but not because its author wanted that. `document` is the JSON object on stdout,
+    also one that the client refuses. `client` names the client and versions of which all this holds.
     """
 
     outcome: Outcome
@@ -119,197 +46,235 @@ class Reading:
     context: str | None = None
     document: dict[str, Any] | None = None
     fault: str | None = None
+    accident: str | None = None
+    updated_input: dict[str, Any] | None = None
+    client: str = ""
 
 
-def judge(exit_code: int, stdout: str, stderr: str, event_name: str = "Stop", command: str = "hook") -> Reading:
-    """Read the output of a hook that has ended, as the client would."""
-    subject = SUBJECTS.get(event_name, f"the event {event_name}")
-    feedback = f"[{command}]: {stderr or 'No stderr output'}"
-    document, lost = _document(stdout)
-    refused = None if document is None else _refused(document, event_name)
+def judge(
+    exit_code: int,
+    stdout: str,
+    stderr: str,
+    event_name: str = "Stop",
+    command: str = "hook",
+    *,
+    client: str = "claude",
+    version: str | None = None,
+    entry: Mapping[str, Any] | None = None,
+    plugin: bool = False,
+    timed_out: bool = False,
+) -> Reading:
+    """Read the output of a hook that has ended, as the client would; without a version, the newest that was measured.
 
-    if document is not None and refused is None:
-        reading = _obey(document, exit_code, feedback, event_name, subject, command)
-    elif refused is not None:
-        # Only the exit code counts then. Clients before 2.1.213 allow the stop even at exit 2.
-        fault = f"{_lost(document)}: {refused}"
-        reading = Reading("allowed", f"{subject} is allowed: {fault}", document=document, fault=fault)
-        if exit_code == 2:
-            sentence = f"{subject} is blocked by exit 2, with its stderr as the reason ({fault})"
-            reading = replace(reading, outcome="blocked", sentence=sentence, decision="block", reason=feedback)
-    else:
-        reading = _obey_exit_code(exit_code, stdout, stderr, feedback, event_name, subject, lost)
-    if reading.outcome == "blocked" and event_name in PAST:
-        fault = f"block lost: {event_name} cannot be blocked"
-        return replace(reading, outcome="allowed", sentence=fault, decision=None, reason=None, fault=fault)
+    `entry` is the hook's entry in settings or hooks.json: `{"onFailure": "block"}`. `plugin`: it is a plugin's.
+    """
+    return judged(
+        contract(client, version), exit_code, stdout, stderr, event_name, command, entry or {}, plugin, timed_out
+    )
+
+
+def judged(
+    known: Contract,
+    exit_code: int,
+    stdout: str,
+    stderr: str,
+    event_name: str,
+    command: str,
+    entry: Mapping[str, Any],
+    plugin: bool,
+    timed_out: bool,
+) -> Reading:
+    """The same by what is known of one client from a version on."""
+    said = Said(event_name, command, exit_code, stderr, printed(stdout, known.fields))
+    sort(said, known, timed_out)
+    said.beside |= switches(entry, known) | ({"plugin"} if plugin else set())
+    misentered = entry_fault(entry, event_name, plugin, known)
+    if misentered and "never runs" in misentered:
+        sentence = f"{said.subject} is allowed: {misentered}"
+        return Reading("allowed", sentence, fault=misentered, document=said.printed.document, client=known.name)
+    if entry.get("async") and not timed_out:
+        said.kinds = {"async"}
+    reading = replace(_decide(said, known), client=known.name)
+    cause = f"{reading.fault}: {CRLF}" if reading.fault and carriage_return(stderr) else None
+    fault = cause or reading.fault or misentered or _other_fault(said, reading, known)
+    if fault and fault != reading.fault:
+        reading = replace(reading, fault=fault, sentence=f"{reading.sentence} ({fault})")
     return reading
 
 
-def _obey_exit_code(
-    exit_code: int, stdout: str, stderr: str, feedback: str, event_name: str, subject: str, lost: str | None
-) -> Reading:
-    """The reading where stdout holds no object: only the exit code counts."""
-    silent = not stdout.strip(BLANKS)
-    fault = lost
-    if exit_code == 2:
-        if not (silent and event_name in FORGIVING and MISSING_SCRIPT.search(stderr)):
-            how = "with its stderr as the reason" if stderr else "without a reason"
-            return Reading("blocked", f"{subject} is blocked by exit 2, {how}", "block", feedback, fault=fault)
-        fault = "exit 2 with the words of a missing script on stderr, which the client takes for a missing hook"
-    elif exit_code and fault is None:
-        fault = f"{_ended(exit_code)}, which the client only shows as an error"
-    because = fault or ("nothing on stdout" if silent else "plain text on stdout")
-    return Reading("allowed", f"{subject} is allowed: {because}", fault=fault)
+def _decide(said: Said, known: Contract) -> Reading:
+    """Take the kinds in turn until one has an effect."""
+    left = [kind for kind in KINDS if kind in said.kinds]
+    fault = said.printed.lost
+    while left:
+        kind = left[0]
+        row = known.row(said.event, kind, {*left, *said.beside})
+        if row is None:
+            return _unknown(said, kind, known)
+        if row["effect"] != "ignored":
+            return _reading(said, kind, row, fault, known)
+        fault = fault or _loss(said, kind)
+        left.pop(0)
+    return _reading(said, "nothing", {"effect": "allowed"}, fault, known)
 
 
-def _obey(
-    document: dict[str, Any], exit_code: int, feedback: str, event_name: str, subject: str, command: str
-) -> Reading:
-    """The reading of an object that the client accepts."""
-    specific = document.get("hookSpecificOutput") or {}
-    stray = None
-    if specific and specific["hookEventName"] != event_name:
-        # Ignored; clients before 2.1.326 refuse the whole object.
-        stray = f"{_lost(document)}: hookSpecificOutput is for {specific['hookEventName']}, the event is {event_name}"
-        specific = {}
-    message = document.get("systemMessage") or None
-    context = specific.get("additionalContext") or None
-    decision = document.get("decision")
-    reason = document.get("reason")
-    permission = specific.get("permissionDecision") if event_name == "PreToolUse" else None
-    if permission and (decision != "block" or permission == "deny"):
-        decision = permission
-        reason = specific.get("permissionDecisionReason") or reason
-    elif event_name == "PermissionRequest" and specific:
-        decision = specific["decision"].get("behavior")
-        reason = specific["decision"].get("message") or reason
-
-    def reading(outcome: Outcome, sentence: str, fault: str | None = stray, by: str | None = reason) -> Reading:
-        return Reading(outcome, sentence, decision, by, message, context, document, fault)
-
-    asks = event_name == "PreToolUse" and decision in ("ask", "defer") and exit_code != 2
-    ignored = event_name == "PostToolUseFailure" or (stray and event_name in ("PostToolUse", "UserPromptSubmit"))
-    if document.get("continue") is False and not ignored and not asks:
-        if event_name == "PreToolUse" and decision in (None, "approve", "allow") and exit_code != 2:
-            return reading("stopped", "the tool call is made anyway; then the turn ends: continue is false")
-        return reading("stopped", "the turn ends here: continue is false, which beats a block")
-    if decision in ("block", "deny"):
-        how = "with a reason" if reason else "without a reason"
-        sentence = f"{subject} is blocked {how}" + (f", but before 2.1.326 {stray}" if stray else "")
-        return reading("blocked", sentence, by=reason or "Blocked by hook")
-    if exit_code == 2 and (not stray or event_name == "PreToolUse"):
-        decision = "block"
-        if stray:
-            feedback = f"[{command}]: blocked (exit 2); its output could not be processed"
-        return reading("blocked", f"{subject} is blocked by exit 2, with its stderr as the reason", by=feedback)
-    if decision in ("ask", "defer"):
-        return reading("asked", f"{subject} is left to the user: {decision}")
-    if context and event_name in STOPS:
-        sentence = f"{subject} is not blocked, but additionalContext goes on with the turn"
-        return reading("continued", sentence, by=context)
-    if exit_code:
-        return reading("allowed", f"{subject} is allowed, but the hook failed", f"{_ended(exit_code)} beside the JSON")
-    how = f": {stray}" if stray else ", with a message to the user" if message else ""
-    return reading("allowed", f"{subject} is allowed{how}")
+def _loss(said: Said, kind: str) -> str | None:
+    """What is lost where the client ignores a kind of output."""
+    if kind == "exit-2" and "missing" in said.beside:
+        return "exit 2 with the words of a missing script on stderr, which the client takes for a missing hook"
+    if said.stray and kind in ("exit-2", "continue-false"):
+        return f"{'block' if kind == 'exit-2' else 'continue false'} lost: {said.stray}"
+    if kind == "other-event":
+        return f"{named_loss(said.document)}: {said.stray}"
+    return LOSSES[kind].format(said.event) if kind in LOSSES else None
 
 
-def _document(stdout: str) -> tuple[dict[str, Any] | None, str | None]:
-    """The one JSON object on stdout; or None, and what was lost because it is not the only thing there."""
-    text = stdout.strip(BLANKS)
-    if not text.startswith("{"):
-        inside = next((found for found in _objects(text) if found.keys() & FIELDS.keys()), None)
-        return None, f"{_lost(inside)}: other text before the JSON on stdout" if inside else None
-    try:
-        try:
-            return DECODER.decode(text), None
-        except RecursionError:
-            return decode(text, DECODER), None
-    except ValueError as error:
-        return None, _broken(text, error)
+def _unknown(said: Said, kind: str, known: Contract) -> Reading:
+    where = f"no row for {kind} at {said.event} in {known.name}"
+    if said.event not in known.events:
+        meant = nearest(said.event, known.events)
+        where = f"{known.name} has no event {said.event}" + (f"; is {meant} meant?" if meant else "")
+    sentence = f"{NOT_MEASURED.format(known.client)} ({where})"
+    return Reading("unknown", sentence, document=said.printed.document)
 
 
-def _broken(text: str, error: ValueError) -> str:
-    """Why text that starts like an object is not one."""
-    try:
-        first, end = DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
-        # Whether a block was meant cannot be parsed any more, only guessed.
-        lost = "block lost" if re.search(r'"decision"\s*:\s*"block"', text) else "output lost"
-        if "control character" in str(error):
-            return f"{lost}: a raw line break, tab or other control character inside a JSON string"
-        return f"{lost}: stdout starts like a JSON object, but is not one ({error})"
-    rest = text[end:].strip(BLANKS)
-    what = "two JSON documents" if rest.startswith("{") else "other text after the JSON"
-    return f"{_lost(first)}: {what} on stdout"
+def _reading(said: Said, kind: str, row: Row, fault: str | None, known: Contract) -> Reading:
+    effect = row["effect"]
+    if kind == "timeout":
+        fault = "the hook did not end in time, and the client ended it"
+    elif kind == "async":
+        return _later(said, fault, heard=effect == "context")
+    elif kind == "refused" or effect == "refused":
+        why = said.refusal or f"{known.client} refuses {kind} as it is here"
+        fault = f"{named_loss(said.printed.document)}: {why}"
+    elif kind == "exit-1" and fault is None:
+        fault = f"{_ended(said.exit_code)}, which the client only shows as an error"
+    elif said.exit_code not in (0, 2) and effect in ("allowed", "context", "granted"):
+        fault = f"{_ended(said.exit_code)} beside the JSON"
+    outcome: Outcome = "allowed" if effect in ("context", "refused") else effect
+    reason, decision = _reason(said, kind, row, outcome), _decision(said, kind, outcome)
+    context = _context(said, kind, row, outcome)
+    if outcome == "continued":
+        reason = context
+    if outcome == "blocked" and fault is None and "no-reason" in said.beside and kind in ("block", "deny"):
+        fault = NO_REASON
+    return Reading(
+        outcome,
+        _sentence(said, kind, row, outcome, fault),
+        decision,
+        reason,
+        None if said.refusal else said.document.get("systemMessage") or None,
+        context,
+        said.printed.document,
+        fault,
+        accident(said.exit_code, said.stderr) if outcome == "blocked" and "exit-2" in (kind, *_shown(said)) else None,
+        _updated_input(said, outcome),
+    )
 
 
-def _objects(text: str) -> list[dict[str, Any]]:
-    """Objects that begin a line somewhere in the text."""
-    found = []
-    for start in re.finditer(r"^[ \t]*(?=\{)", text, re.MULTILINE):
-        try:
-            value, _ = DECODER.raw_decode(text, start.end())
-        except (ValueError, RecursionError):
-            continue
-        found.append(value)
-    return found
+def _shown(said: Said) -> set[str]:
+    return said.kinds if "refused" in said.kinds else set()
 
 
-def _refused(document: dict[str, Any], event_name: str) -> str | None:
-    """Why the client refuses an object, or None."""
-    if document.get("async") is True:
-        return "async is true, so the client does not wait for the rest"
-    specific = document.get("hookSpecificOutput", {})
-    wrong = _wrong(document, FIELDS)
-    if wrong is None and "hookSpecificOutput" in document:
-        named = specific.get("hookEventName")
-        if not isinstance(named, str) or named not in SPECIFIC:
-            return f"hookSpecificOutput.hookEventName is {_text(named)}, which is not an event with such output"
-        wrong = _wrong(specific, SPECIFIC[named], "hookSpecificOutput.")
-        wrong = wrong or _wrong_inside(named, specific)
-    return wrong
+def _later(said: Said, fault: str | None, heard: bool) -> Reading:
+    """The reading of a hook that the client does not wait for."""
+    answer = said.printed.later if said.printed.later is not None else said.document
+    specific = answer.get(SPECIFIC)
+    context = specific.get("additionalContext") if isinstance(specific, dict) else None
+    lost = named_loss(answer)
+    if lost != "output lost":
+        fault = f"{lost}: async is true, so the client does not wait for the rest"
+    sentence = f"{said.subject} is allowed: " + (fault or "the client does not wait for an asynchronous hook")
+    arrives = heard and said.printed.later is not None and isinstance(context, str)
+    return Reading(
+        "allowed", sentence, context=context or None if arrives else None, document=said.printed.document, fault=fault
+    )
 
 
-def _wrong_inside(named: str, specific: Mapping[str, Any]) -> str | None:
-    """What the type of a field alone does not say. It is looked at also where the event is another one."""
-    missing = REQUIRED.get(named)
-    if missing and missing not in specific:
-        return f"hookSpecificOutput.{missing} is missing"
-    if named == "PermissionRequest" and specific["decision"].get("behavior") not in ("allow", "deny"):
-        return "hookSpecificOutput.decision.behavior is neither allow nor deny"
-    if not all(isinstance(path, str) for path in specific.get("watchPaths", ())):
-        return "hookSpecificOutput.watchPaths holds something that is not a path"
+def _reason(said: Said, kind: str, row: Row, outcome: Outcome) -> str | None:
+    if "reason" in row:
+        return str(row["reason"]).format(command=said.command, stderr=said.stderr.strip() or "No stderr output")
+    if kind in ("exit-2", "refused", "exit-1", "timeout"):
+        return said.feedback if outcome in ("blocked", "ended") else None
+    if said.refusal is not None or (outcome == "allowed" and said.kinds & {"block", "deny"}):
+        return None
+    given = given_reason(said)
+    return given or "Blocked by hook" if outcome == "blocked" else given
+
+
+def _decision(said: Said, kind: str, outcome: Outcome) -> str | None:
+    if said.refusal is not None or kind in ("exit-2", "exit-1", "timeout"):
+        return "block" if outcome in ("blocked", "ended") else None
+    named = [one for one in KINDS if one in said.kinds and one in DECISIONS]
+    lost = {"block", "deny"} if outcome in ("allowed", "context") else set()
+    return next((one for one in named if one not in lost), None)
+
+
+def _context(said: Said, kind: str, row: Row, outcome: Outcome) -> str | None:
+    if kind == "text":
+        # What starts like JSON is not shown to the model as text.
+        return said.printed.text if row["effect"] == "context" and not said.printed.text.startswith("{") else None
+    return said.specific.get("additionalContext") or None
+
+
+def _updated_input(said: Said, outcome: Outcome) -> dict[str, Any] | None:
+    """The input with which the tool is called instead; None where it is not called with one."""
+    nested = said.specific.get("decision")
+    inside = nested if isinstance(nested, dict) else said.specific
+    found = inside.get("updatedInput")
+    return found if isinstance(found, dict) and outcome in ("allowed", "granted", "asked") else None
+
+
+def _sentence(said: Said, kind: str, row: Row, outcome: Outcome, fault: str | None) -> str:
+    subject = said.subject
+    if "sentence" in row:
+        return str(row["sentence"])
+    if outcome == "blocked":
+        return _blocked_sentence(said, kind, fault)
+    if outcome == "allowed":
+        if fault:
+            return fault if "cannot be blocked" in fault else f"{subject} is allowed: {fault}"
+        if "object" in said.beside:
+            return f"{subject} is allowed" + (
+                ", with a message to the user" if said.document.get("systemMessage") else ""
+            )
+        return f"{subject} is allowed: " + ("plain text on stdout" if said.printed.text else "nothing on stdout")
+    return {
+        "granted": f"{subject} is granted: the user is not asked any more",
+        "asked": f"{subject} is left to the user: {kind}",
+        "deferred": f"{subject} is put off, and the run ends: {kind}",
+        "stopped": "the turn ends here: continue is false, which beats a block",
+        "ended": "the turn ends here, and the model is told nothing",
+        "continued": f"{subject} is not blocked, but additionalContext goes on with the turn",
+    }[outcome]
+
+
+def _blocked_sentence(said: Said, kind: str, fault: str | None) -> str:
+    subject = said.subject
+    if kind == "exit-2":
+        how = "with its stderr as the reason" if said.stderr or "object" in said.beside else "without a reason"
+        return f"{subject} is blocked by exit 2, {how}"
+    if "onFailure=block" in said.beside and kind in ("exit-1", "refused", "timeout"):
+        return f"{subject} is blocked: the hook failed, and onFailure is block ({fault})"
+    if kind == "refused":
+        return f"{subject} is blocked by exit 2, with its stderr as the reason ({fault})"
+    if kind in ("exit-1", "nothing", "text"):
+        return f"{subject} is blocked: {fault or 'the client wants something else on stdout'}"
+    how = "without a reason" if "no-reason" in said.beside else "with a reason"
+    return f"{subject} is blocked {how}"
+
+
+def _other_fault(said: Said, reading: Reading, known: Contract) -> str | None:
+    """What the author should know although it did not change what the client does."""
+    limit = known.limits.get("context")
+    size = len((reading.context or "").encode("utf-16-le", "surrogatepass")) // 2
+    if limit and size > limit and "text" not in said.kinds:
+        return f"context of {size:,} characters: over {limit:,} the model only reads the name of a file"
+    if said.refusal is None and said.printed.document is not None and reading.outcome != "unknown":
+        if said.stray:
+            return f"{named_loss(said.document)}: {said.stray}"
+        return misplaced(said.printed.document, said.event, known)
     return None
-
-
-def _wrong(document: Mapping[str, Any], fields: Mapping[str, Accepted], prefix: str = "") -> str | None:
-    for name, accepted in fields.items():
-        if name not in document:
-            continue
-        value = document[name]
-        if isinstance(accepted, tuple):
-            if value not in accepted:
-                return f"{prefix}{name} is {_text(value)}, not one of {', '.join(accepted)}"
-        elif not isinstance(value, accepted):
-            return f"{prefix}{name} is {_text(value)}, a known field of the wrong type"
-    return None
-
-
-def _text(value: object) -> str:
-    try:
-        return json.dumps(value)
-    except RecursionError:
-        return "nested deeply"
-
-
-def _lost(document: Mapping[str, Any] | None) -> str:
-    """Name what the client will not see."""
-    if document and document.get("decision") == "block":
-        return "block lost"
-    specific = document.get("hookSpecificOutput") if document else None
-    if isinstance(specific, dict) and specific.get("permissionDecision") == "deny":
-        return "deny lost"
-    return "output lost"
 
 
 def _ended(exit_code: int) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_taskie import Events, FakeCli, Fakes, Plan, Project, RunHook
+    from pytest_taskie._contract import Contract
 
 MARKERS = {
     "state": "a test of a plan's state and its automatic reviews",
@@ -28,6 +29,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--taskie-hook", metavar="COMMAND", help="the hook that run_hook runs, as a shell command")
     parser.addini("taskie_hook", "the hook that run_hook runs, as a shell command; paths start at pytest's rootdir")
     parser.addini(
+        "taskie_clients",
+        "clients for which a result is judged, such as claude>=2.0, codex; without it, the newest claude",
+        type="linelist",
+    )
+    parser.addini(
         "taskie_pass_env",
         "variables of this machine, names or patterns, that hooks and clients get besides the few that all need",
         type="args",
@@ -37,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
+    supported_clients(config)
     if "TASKIE_TESTS_RESULT" in os.environ:  # taskie.recorded.RESULT, without its import
         from pytest_taskie import _recording
 
@@ -56,6 +63,20 @@ def configured_hook(config: pytest.Config) -> str | None:
     if not isinstance(hook, str):
         raise pytest.UsageError(f"taskie_hook must be a string, one shell command, not {hook!r}")
     return hook.strip() or None
+
+
+def supported_clients(config: pytest.Config) -> tuple[Contract, ...]:
+    """What is known of the clients that the ini file names; empty where it names none."""
+    setting = config.getini("taskie_clients")
+    if not setting:
+        return ()
+    from pytest_taskie._clients import supported
+    from pytest_taskie._contract import ContractError
+
+    try:
+        return supported(setting)
+    except ContractError as error:
+        raise pytest.UsageError(f"taskie_clients: {error}") from None
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
@@ -127,7 +148,8 @@ def run_hook(_taskie_project: Project, _taskie_events: Events, pytestconfig: pyt
     """Run the hook as the client would: `result = run_hook()`."""
     from pytest_taskie import RunHook
 
-    return RunHook(_taskie_project, _taskie_events, configured_hook(pytestconfig), pytestconfig)
+    hook, clients = configured_hook(pytestconfig), supported_clients(pytestconfig)
+    return RunHook(_taskie_project, _taskie_events, hook, pytestconfig, clients)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Run a hook as the client would, and what came of it. Knows no engine; a plan's state it only shows."""
+"""Run a hook as the client would. Knows no engine; a plan's state it only shows."""
 
 from __future__ import annotations
 
@@ -7,164 +7,39 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Union
 
 import pytest
 
+from pytest_taskie._contract import Contract
 from pytest_taskie._events import Events
-from pytest_taskie._judgement import Reading, judge
 from pytest_taskie._processes import Finished, run_to_end
-from pytest_taskie._querying import first_result
-from pytest_taskie._workspace import Project, same_json
+from pytest_taskie._results import HookResult, block
+from pytest_taskie._workspace import Project
 
 Command = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
 Stdin = Union[str, bytes, IO[bytes], IO[str]]
 
 DEFAULT_TIMEOUT = 60.0
-SHOWN = 4000
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class HookResult:
-    """One run of a hook: what it did, and how the client reads that.
-
-    Compares equal to a dictionary that is the JSON object on stdout: `assert result == {"suppressOutput": True}`.
-    """
-
-    command: str
-    exit_code: int
-    stdout: str
-    stderr: str
-    duration: float = 0.0
-    event_name: str = "Stop"
-    states_before: Mapping[str, str] = field(default_factory=dict)
-    states_after: Mapping[str, str] = field(default_factory=dict)
-
-    __hash__ = None  # type: ignore[assignment]  # equality is about stdout alone
-
-    @property
-    def reading(self) -> Reading:
-        """How the client reads it."""
-        return judge(self.exit_code, self.stdout, self.stderr, self.event_name, self.command)
-
-    @property
-    def approved(self) -> bool:
-        """The client goes on as if there were no hook: the stop, the tool call, … is allowed."""
-        return self.reading.outcome == "allowed"
-
-    @property
-    def blocked(self) -> bool:
-        """The client blocks, and gives the model the reason."""
-        return self.reading.outcome == "blocked"
-
-    @property
-    def continues(self) -> bool:
-        """The turn goes on, without a block, because of `additionalContext`."""
-        return self.reading.outcome == "continued"
-
-    @property
-    def stopped(self) -> bool:
-        """The client ends the turn because `continue` is false."""
-        return self.reading.outcome == "stopped"
-
-    @property
-    def decision(self) -> str | None:
-        """The decision the client sees; None also where one was lost."""
-        return self.reading.decision
-
-    @property
-    def reason(self) -> str | None:
-        """The reason, as the model reads it."""
-        return self.reading.reason
-
-    @property
-    def system_message(self) -> str | None:
-        """What the user reads."""
-        return self.reading.system_message
-
-    @property
-    def fault(self) -> str | None:
-        """What is wrong with the hook although the client goes on: a lost block, an exit code."""
-        return self.reading.fault
-
-    @property
-    def json(self) -> Any:
-        """The JSON object on stdout, or None if that is not exactly what is there."""
-        return self.reading.document
-
-    def jq(self, query: str) -> Any:
-        """The first result of a jq filter on the JSON object on stdout."""
-        return first_result(query, self.json)
-
-    def report(self) -> str:
-        """Everything an author needs to see why a hook did not do as expected."""
-        lines = [
-            f"command:   {self.command}",
-            f"exit code: {self.exit_code} after {self.duration:.2f} s",
-            *_block("stdout:", self.stdout),
-            *_block("stderr:", self.stderr),
-            f"the client reads: {self.reading.sentence}",
-        ]
-        if self.reading.reason:
-            lines += _block("the model reads:", self.reading.reason)
-        for plan in sorted({*self.states_before, *self.states_after}):
-            before, after = self.states_before.get(plan), self.states_after.get(plan)
-            if before == after:
-                lines += _block(f"state of {plan}, unchanged:", before)
-            else:
-                lines += _block(f"state of {plan} before:", before) + _block(f"state of {plan} after:", after)
-        return "\n".join(lines)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, HookResult):
-            return self is other
-        if not isinstance(other, dict):
-            return NotImplemented
-        return same_json(self.json, other)
-
-    def __repr__(self) -> str:
-        return (
-            f"<HookResult: {self.reading.sentence}; exit {self.exit_code}, "
-            f"stdout {self.stdout!r}, stderr {self.stderr!r}>"
-        )
-
-
-def assert_approved(result: HookResult, message: str | None = None) -> None:
-    """The client goes on, and not by accident; what the user reads matches the regular expression.
-
-    A hook that failed, or whose output the client could not read, allows the stop too, but not on purpose.
-    """
-    __tracebackhide__ = True
-    if not result.approved:
-        raise AssertionError(f"not approved: {result.reading.sentence}\n{result.report()}")
-    if result.fault:
-        raise AssertionError(f"approved only by accident: {result.fault}\n{result.report()}")
-    if message is not None and not re.search(message, result.system_message or ""):
-        raise AssertionError(f"approved, but the message does not match {message!r}\n{result.report()}")
-
-
-def assert_blocked(result: HookResult, reason: str | None = None) -> None:
-    """The agent has to go on, and what it reads matches the regular expression.
-
-    By a block; or at a stop by `additionalContext`, which the client (from 2.1.163) takes as a block without an error.
-    """
-    __tracebackhide__ = True
-    if not result.blocked and not result.continues:
-        raise AssertionError(f"not blocked: {result.reading.sentence}\n{result.report()}")
-    if reason is not None and not re.search(reason, result.reason or ""):
-        raise AssertionError(f"blocked, but the reason does not match {reason!r}\n{result.report()}")
 
 
 class RunHook:
     """Runs hooks in a project: `run_hook()`, `run_hook(events.stop(stop_hook_active=True), env={…})`."""
 
-    def __init__(self, project: Project, events: Events, configured: str | None, config: pytest.Config) -> None:
+    def __init__(
+        self,
+        project: Project,
+        events: Events,
+        configured: str | None,
+        config: pytest.Config,
+        contracts: tuple[Contract, ...] = (),
+    ) -> None:
         self._project = project
         self._events = events
         self._configured = configured
         self._config = config
+        self._contracts = contracts
 
     def __repr__(self) -> str:
         return f"<run_hook in {self._project.path}>"
@@ -178,12 +53,15 @@ class RunHook:
         env: Mapping[str, str | None] | None = None,
         cwd: os.PathLike[str] | str | None = None,
         timeout: float = DEFAULT_TIMEOUT,
+        entry: Mapping[str, Any] | None = None,
     ) -> HookResult:
         """Run the hook once.
 
         `event` is sent as it is; without one the hook gets a Stop event. `stdin` replaces it: text, bytes, or an
         open file that the hook inherits. `command` is a string for the shell, a path, or a list of words. `env` is
         added to the project's; None removes a variable. Past `timeout` seconds the hook is ended and the test fails.
+        `entry` is what its entry in settings says beside the command: `{"onFailure": "block", "timeout": 2}`. Past that
+        timeout the hook is ended as the client would end it, and the result says so.
         """
         __tracebackhide__ = True
         if event is not None and stdin is not None:
@@ -193,26 +71,40 @@ class RunHook:
             event = self._events.stop(cwd=where)
         argv = self._argv(command)
         shown = argv[2] if argv[:2] == ["/bin/sh", "-c"] else shlex.join(argv)
+        entry = entry or {}
+        limit = _seconds(entry.get("timeout"))
+        environment = self._environment(where, event, env or {}, own=command is None)
         before = self._project.states()
         try:
             done = run_to_end(
                 argv,
                 stdin=_payload(event) if stdin is None else stdin.encode() if isinstance(stdin, str) else stdin,
-                env=self._environment(where, event, env or {}, own=command is None),
+                env=environment,
                 cwd=where,
-                timeout=timeout,
+                timeout=min(timeout, limit),
             )
         except OSError as error:
-            pytest.fail(f"The hook could not be started: {error}\ncommand:   {shown}\nin:        {where}")
-        name = event.get("hook_event_name", "Stop")
-        if not isinstance(name, str):
-            name = "Stop"
-        result = HookResult(
-            shown, done.exit_code, done.stdout, done.stderr, done.duration, name, before, self._project.states()
-        )
-        if done.timed_out:
+            why = _crlf(argv, where) or str(error)
+            pytest.fail(f"The hook could not be started: {why}\ncommand:   {shown}\nin:        {where}")
+        if done.timed_out and timeout <= limit:
             pytest.fail(_overtime(done, shown, timeout))
-        return result
+        name = event.get("hook_event_name", "Stop")
+        return HookResult(
+            shown,
+            done.exit_code,
+            done.stdout,
+            done.stderr,
+            done.duration,
+            name if isinstance(name, str) else "Stop",
+            before,
+            self._project.states(),
+            entry,
+            plugin=command is None,
+            timed_out=done.timed_out,
+            contracts=self._contracts,
+            script_fault=_crlf(argv, where) if done.exit_code in (126, 127) else None,
+            empty=lambda: _empty(environment, where),
+        )
 
     def _argv(self, command: Command | None) -> list[str]:
         __tracebackhide__ = True
@@ -243,6 +135,30 @@ class RunHook:
             given["CLAUDE_PLUGIN_DATA"] = str(self._project.home / ".claude" / "plugins" / "data" / "plugin")
         environment: dict[str, str | None] = {**given, **self._project.env, **extra}
         return {name: value for name, value in environment.items() if value is not None}
+
+
+def _seconds(timeout: object) -> float:
+    """The time that an entry gives its hook; without one there is only the test's."""
+    given = isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0
+    return float(timeout) if given else float("inf")  # type: ignore[arg-type]
+
+
+def _crlf(argv: Sequence[str], where: str) -> str | None:
+    """What to say of a script that cannot run because of the carriage return after its interpreter."""
+    from pytest_taskie._accidents import CRLF, crlf_script
+
+    words = re.findall(r"[^\s'\"]+", argv[2]) if argv[:2] == ["/bin/sh", "-c"] else argv[:1]
+    script = crlf_script(list(words), Path(where))
+    return f"{script}: {CRLF}" if script else None
+
+
+def _empty(environment: Mapping[str, str], where: str) -> float:
+    """How long a hook takes here that does nothing: the middle of a few runs."""
+    runs = [
+        run_to_end(["/bin/sh", "-c", ":"], stdin=b"", env=environment, cwd=where, timeout=DEFAULT_TIMEOUT).duration
+        for _ in range(5)
+    ]
+    return sorted(runs)[2]
 
 
 def _no_hook(config: pytest.Config) -> str:
@@ -287,18 +203,7 @@ def _overtime(done: Finished, command: str, timeout: float) -> str:
     lines = [
         f"The hook did not end within {timeout:g} s; it and its processes were killed.",
         f"command:   {command}",
-        *_block("stdout so far:", done.stdout),
-        *_block("stderr so far:", done.stderr),
+        *block("stdout so far:", done.stdout),
+        *block("stderr so far:", done.stderr),
     ]
     return "\n".join(lines)
-
-
-def _block(title: str, text: str | None) -> list[str]:
-    """A title and an indented text, on one line if it is empty."""
-    if text is None:
-        return [f"{title} (none)"]
-    if not text:
-        return [f"{title} (empty)"]
-    if len(text) > SHOWN:
-        text = f"{text[: SHOWN // 2]}\n… {len(text) - SHOWN} characters …\n{text[-SHOWN // 2 :]}"
-    return [title, *(f"    {line}" for line in text.rstrip("\n").split("\n"))]

@@ -7,7 +7,7 @@ Knows the command line; npm and the cache are in `_installation.py`, the contrac
 from __future__ import annotations
 
 import argparse
-import runpy
+import importlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +31,7 @@ examples:
   taskie client list
   taskie client check                      what differs between all installed versions of Claude Code
   taskie client check 2.1.197 2.0.60 --markdown docs/client-versions.md
+  taskie client check 2.1.326 --write      and put what was measured into the contract data
 """
 
 
@@ -90,4 +91,5 @@ def _list(arguments: argparse.Namespace) -> int:
 def _check(argv: Sequence[str]) -> int:
     if not CHECK.is_file():
         raise ClientError("the contract suite is not part of the package: run this from a clone of Taskie's repository")
-    return int(runpy.run_path(str(CHECK))["main"](argv))
+    sys.path.insert(0, str(CHECK.parents[1]))
+    return int(importlib.import_module("client.check").main(argv))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from pytest_taskie.client._installation import (
@@ -22,9 +24,15 @@ from pytest_taskie.client._installation import (
     run_group,
 )
 
+from . import contract_data
+from .recorder import PAYLOAD
+
 SUITE = Path(__file__).resolve().parent
 # The files whose tests are rows of the contract; the others test the fixtures and Taskie itself.
-CONTRACT = ("stop_output", "feedback", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins")
+CONTRACT = (
+    *("stop_output", "feedback", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins"),
+    *("entries", "every_event"),
+)
 CHECK_TIMEOUT = 1800.0
 ROW = "contract: "
 
@@ -38,18 +46,24 @@ class Report:
     failed: tuple[str, ...]
     skipped: int
     rows: dict[str, str]
+    payloads: tuple[tuple[str, dict[str, Any]], ...] = ()
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 if every version behaves as the suite expects of it, else 1."""
+    """0 if every version behaves as the suite expects of it, and as the contract data say; else 1."""
     parser = argparse.ArgumentParser(
         prog="taskie client check",
         description="Run the contract suite (tests/client of Taskie's repository) in each version of Claude Code and "
-        "print what differs. 0: every version behaves as the suite expects of it.",
+        "print what differs, between them and from the contract data that are stored. 0: every version behaves as the "
+        "suite expects of it and as the data say, or the data were written.",
     )
     parser.add_argument("versions", nargs="*", metavar="VERSION", help="default: all that are installed")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as a page of documentation, too")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
+    parser.add_argument("--write", action="store_true", help="write the contract data of what was measured")
+    parser.add_argument(
+        "--only", action="append", choices=CONTRACT, metavar="FILE", help="this file of the suite alone"
+    )
     arguments = parser.parse_args(argv)
     wanted = [parse_wanted(text) for text in arguments.versions]
     if any(one.kind != "claude" for one in wanted):
@@ -57,21 +71,43 @@ def main(argv: Sequence[str]) -> int:
     clients = [find(one) for one in wanted] or installed("claude")
     if not clients:
         raise ClientError("no version is installed; `taskie client install` fetches the newest with npm")
-    reports = [_report(client, arguments.jobs) for client in clients]
+    reports = [_report(client, arguments.jobs, arguments.only or CONTRACT) for client in clients]
     table = _markdown(reports)
     print(table, end="")
     if arguments.markdown:
         arguments.markdown.write_text(_page(table), encoding="utf-8")
-    return int(any(report.failed for report in reports))
+    drifted = [_drifted(client, report, arguments) for client, report in zip(clients, reports)]
+    # What fails because the data are old has just been written.
+    return int(any(drifted) or any(report.failed for report in reports if not arguments.write))
 
 
-def _report(client: Installation, jobs: int) -> Report:
+def _drifted(client: Installation, report: Report, arguments: argparse.Namespace) -> bool:
+    """Print how this version differs from what is stored of it; write it if that is asked for."""
+    data = contract_data.stored(report.version)
+    if not arguments.write and not data.get("events"):
+        return False
+    sections = contract_data.measured(client, report.payloads, {} if arguments.only else report.rows)
+    lines = contract_data.drift(data, sections)
+    for line in lines:
+        print(f"{client.name}: {line}")
+    if arguments.write:
+        print(f"{client.name}: written to {contract_data.write(report.version, sections)}")
+    return bool(lines) and not arguments.write
+
+
+def _report(client: Installation, jobs: int, names: Iterable[str]) -> Report:
     version = client.version or client.command[-1]
     with tempfile.TemporaryDirectory() as folder:
         xml = Path(folder) / "report.xml"
-        files = [str(SUITE / f"test_{name}.py") for name in CONTRACT]
+        files = [str(SUITE / f"test_{name}.py") for name in names]
         command = [sys.executable, "-m", "pytest", "-q", "-m", "client", *files]
-        command += ["--taskie-require-client", f"--taskie-client={version}", f"--junitxml={xml}"]
+        command += [
+            "--taskie-require-client",
+            f"--taskie-client={version}",
+            f"--junitxml={xml}",
+            "-o",
+            "junit_family=xunit1",
+        ]
         command += ["-n", str(jobs)] if jobs > 1 and importlib.util.find_spec("xdist") else []
         print(f"{client.name} …", end=" ", file=sys.stderr, flush=True)
         try:
@@ -91,7 +127,9 @@ def _report(client: Installation, jobs: int) -> Report:
 def _read(version: str, xml: Path) -> Report:
     passed, skipped, failed = 0, 0, []
     rows: dict[str, str] = {}
-    for case in ElementTree.parse(xml).iter("testcase"):
+    payloads: list[tuple[str, dict[str, Any]]] = []
+    # By name: they ran in any order.
+    for case in sorted(ElementTree.parse(xml).iter("testcase"), key=lambda case: str(case.get("name"))):
         if case.find("failure") is not None or case.find("error") is not None:
             failed.append(str(case.get("name")))
         elif case.find("skipped") is not None:
@@ -102,7 +140,9 @@ def _read(version: str, xml: Path) -> Report:
             name = str(row.get("name"))
             if name.startswith(ROW):
                 rows[name[len(ROW) :]] = str(row.get("value"))
-    return Report(version, passed, tuple(failed), skipped, rows)
+            elif name == PAYLOAD:
+                payloads.append(tuple(json.loads(str(row.get("value")))))
+    return Report(version, passed, tuple(failed), skipped, rows, tuple(payloads))
 
 
 def _markdown(reports: Sequence[Report]) -> str:

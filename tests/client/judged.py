@@ -147,18 +147,20 @@ class Comparison:
         """What the client did otherwise; None if it did as `judge` says."""
         if not seen.fired:
             return "the hook was not run"
+        if reading.outcome == "unknown":
+            return f"that is no answer: {reading.sentence}"
         if self._event == "UserPromptSubmit":
             went_on = bool(seen.requests)
             return None if went_on == (reading.outcome == "allowed") else f"the model was asked: {went_on}"
         if self._event == "PreToolUse":
-            made = reading.outcome == "allowed" or "made anyway" in reading.sentence
+            made = reading.outcome in ("allowed", "granted") or "made anyway" in reading.sentence
             if seen.made != made:
                 return f"the call was made: {seen.made}"
         told = (seen.helpers if self._event == "SubagentStop" else seen.requests)[1:]
         if reading.outcome == "stopped":
             return f"the turn went on: {told}" if told else None
         ends = reading.outcome == "allowed" and self._event in ("Stop", "SubagentStop")
-        if ends or reading.outcome == "asked":
+        if ends or reading.outcome in ("asked", "deferred"):
             return f"the turn went on: {told}" if told and ends else "it was stopped" if seen.stopped and ends else None
         if not told:
             return "the turn ended"

@@ -7,14 +7,29 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_taskie._judgement import FIELDS, SPECIFIC
+from pytest_taskie._contract import contract
 
 from .outputs import BLOCK, Output
+
+FIELDS = contract().fields
+SPECIFIC = {
+    event: {name: row for name, row in contract().specific(event).items() if "." not in name}
+    for event in contract().events
+    if contract().specific(event)
+}
 
 # What JavaScript trims, and beside it what it does not.
 BLANKS = [*" \n\t\r\v\f", "\u00a0", "\u1680", *map(chr, range(0x2000, 0x200B)), "\u2028", "\u2029"]
 BLANKS += ["\u202f", "\u205f", "\u3000", "\ufeff"]
 OTHERS = ["\u200b", "\u180e", "\u0085", "\x1c", "\x1f", "\x00", "\u2060", "\x7f"]
+_DECISIONS: list[Any] = [
+    {"behavior": "deny", "message": 5},
+    {"behavior": "deny", "interrupt": "yes"},
+    {"behavior": "deny", "updatedInput": 5},
+    {"behavior": "allow", "updatedInput": 5},
+    {"behavior": "allow", "updatedPermissions": 5},
+    {"behavior": "allow", "message": 5, "interrupt": 5},
+]
 STDERR = ["", "", "more please", "more please: No such file", "sh: can't open it", "two\nlines\n", "  "]
 EXITS = [0] * 14 + [2] * 3 + [1, 1, 3, 127]
 WRONG: list[Any] = [[], {}, None, 5, True, ""]
@@ -73,8 +88,8 @@ class Outputs:
         event = self._event if self._random.random() < 0.7 else self._random.choice(EVENTS)
         found: dict[str, Any] = {"hookEventName": event if self._random.random() < 0.94 else self._any()}
         for name, accepted in SPECIFIC.get(event, {}).items():
-            # With an input of its own the call would be another one.
-            if self._random.random() < 0.5 and name != "updatedInput":
+            # With an input or an answer of its own the call would be another one.
+            if self._random.random() < 0.5 and not name.startswith("updated"):
                 found[name] = self._value(name, accepted)
         if self._random.random() < 0.2:
             found[self._name()] = self._any()
@@ -83,13 +98,13 @@ class Outputs:
     def _value(self, name: str, accepted: Any) -> Any:
         if self._random.random() < 0.1:
             return self._any()
-        if isinstance(accepted, tuple):
-            return self._random.choice(accepted)
-        if accepted is bool:
+        if "values" in accepted:
+            return self._random.choice(accepted["values"])
+        if accepted["type"] == "boolean":
             return self._random.random() < 0.5
-        if accepted is str:
+        if accepted["type"] == "string":
             return self._random.choice(["", f"more please {name[:4]}{self._number}s"])
-        if accepted is list:
+        if accepted["type"] == "array of strings":
             return self._random.choice([[], ["/nowhere/x"], [5]])
         if name == "decision":
             return self._random.choice([{"behavior": "allow"}, {"behavior": "deny", "message": "no"}, {}])
@@ -198,6 +213,7 @@ def _for_other_events() -> Iterator[object]:
     for event, fields in SPECIFIC.items():
         yield {"hookEventName": event}
         for field in fields:
-            for value in (None, 5, "x", [], [5], {}, {"behavior": "x"}, {"behavior": "deny"}, True):
-                if field != "updatedInput":
+            decisions = _DECISIONS if field == "decision" else ()
+            for value in (None, 5, "x", [], [5], {}, {"behavior": "x"}, {"behavior": "deny"}, True, *decisions):
+                if not field.startswith("updated"):
                     yield {"hookEventName": event, field: value}

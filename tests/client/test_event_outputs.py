@@ -92,7 +92,8 @@ def test_of_a_tool_call(
         found[output.name] = effect
         if output.expected(version) == output.effect:
             read = reading(output, number, event, command)
-            judged[output.name] = read.outcome
+            # Here the tools are allowed anyway, so that a permission makes no difference.
+            judged[output.name] = "allowed" if read.outcome == "granted" else read.outcome
             if read.outcome == "blocked" and json.dumps(read.reason)[1:-1] not in told(run, number):
                 unheard.append(output.name)
     assert found == {output.name: output.expected(version) for output in outputs}

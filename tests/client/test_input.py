@@ -8,7 +8,6 @@ from typing import Any, Callable
 
 import pytest
 
-from pytest_taskie import Events
 from pytest_taskie.client import tool
 
 pytestmark = pytest.mark.client
@@ -123,22 +122,3 @@ def test_pre_tool_use_denies(claude_client: Any, hook_file: Any, project: Any, v
     assert "not in this house" in told
     if version >= (2, 1):
         assert len(run.hooks("PreToolUse")) == 1
-
-
-def test_events_have_the_fields_of_the_builders(
-    claude_client: Any, project: Any, events: Events, version: Any, tmp_path: Path
-) -> None:
-    """Of what one turn with a tool call fires; of newer clients, which the builders are made after."""
-    if version < (2, 1, 325):
-        pytest.skip("the builders are those of a newer client")
-    names = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")
-    client = claude_client(hooks={name: f"cat > {tmp_path}/{name}" for name in names})
-    client.agent(tool("Write", file_path=project.path / "x.md", content="x"), "Done.")
-    client.prompt("go on")
-    sent = {name: json.loads((tmp_path / name).read_text()) for name in names}
-    built = {name: events.build(name) for name in names}
-    assert {name: sorted(set(built[name]) - set(event)) for name, event in sent.items()} == {name: [] for name in names}
-    more = {name: {key: event[key] for key in event if key not in built[name]} for name, event in sent.items()}
-    assert {name: sorted(fields) for name, fields in more.items() if fields} == {"PostToolUse": ["duration_ms"]}
-    for name, fields in more.items():
-        assert events.build(name, **fields), "what the client sends besides is known, as an option"

@@ -81,7 +81,7 @@ def test_make_generate_writes_what_differs_and_keeps_its_mode(copy: Path, capsys
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("path", [path for path, _ in generate.FILES if path.endswith(".md")])
+@pytest.mark.parametrize("path", [path for path, _ in generate.FILES if path.startswith(generate.FOLDERS)])
 def test_the_header_is_yaml_that_says_what_the_table_says(path: str) -> None:
     """A colon or a quote in the wrong place, and the client would read another header than was meant."""
     header = yaml.safe_load((generate.ROOT / path).read_text(encoding="utf-8").split("---\n")[1])

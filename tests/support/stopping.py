@@ -38,12 +38,13 @@ class Stops(RunHook):
         env: Mapping[str, str | None] | None = None,
         cwd: os.PathLike[str] | str | None = None,
         timeout: float = 60.0,
+        entry: Mapping[str, Any] | None = None,
     ) -> HookResult:
-        here = threading.current_thread() is threading.main_thread() and command is None
+        here = threading.current_thread() is threading.main_thread() and command is None and entry is None
         if not here or not isinstance(stdin, (str, bytes, type(None))):
             if command is None and self._words:
                 command = [HOOK, *self._words]
-            return self.process(event, command=command, stdin=stdin, env=env, cwd=cwd, timeout=timeout)
+            return self.process(event, command=command, stdin=stdin, env=env, cwd=cwd, timeout=timeout, entry=entry)
         where = Path(cwd or self._project.path)
         if stdin is None:
             stdin = json.dumps(self._events.stop(cwd=str(where)) if event is None else event, ensure_ascii=False) + "\n"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import Any
+from typing import Any, get_args
 
-from pytest_taskie._judgement import FIELDS, SPECIFIC, judge
+from pytest_taskie._contract import contract
+from pytest_taskie._judgement import Outcome, judge
 from taskie import config, transcript
 from taskie import recorded as records
 from taskie.autopilot import acceptance as acceptance_tables
@@ -17,7 +18,7 @@ from taskie.plans import findings, journal, reviewed, tasks
 from tools.torture.chance import Chance
 from tools.torture.room import Room, must_speak
 
-OUTCOMES = ("allowed", "asked", "blocked", "continued", "stopped")
+OUTCOMES = get_args(Outcome)
 STATUSES = ("done", "pending", "in-progress", "**Done**", "✅", "todo", "[x]", "blocked", "completed (abc)")
 
 
@@ -209,7 +210,8 @@ def transcripts(chance: Chance, room: Room) -> bool:
 
 def outputs(chance: Chance, room: Room) -> bool:
     """What any hook may print, and how it is judged."""
-    event = chance.choice((*SPECIFIC, "Stop", "Stop", "PreToolUse", "TaskCompleted", "PreCompact"))
+    known = contract()
+    event = chance.choice((*known.events, "Stop", "Stop", "PreToolUse", "TaskCompleted", "PreCompact"))
     good: dict[str, Any] = {
         "continue": chance.choice((True, False)),
         "decision": chance.choice(("block", "approve")),
@@ -220,12 +222,12 @@ def outputs(chance: Chance, room: Room) -> bool:
     document = {key: value for key, value in good.items() if chance.is_(0.4)}
     if chance.is_(0.4):
         specific = {"hookEventName": chance.pick(event, odd=0.1)}
-        for name in SPECIFIC.get(event, {}):
+        for name in known.specific(event):
             if chance.is_(0.5):
                 specific[name] = chance.pick("x", "deny", "allow", {}, [], True, odd=0.1)
         document["hookSpecificOutput"] = chance.pick(specific, odd=0.1)
     if chance.is_(0.25):
-        document[chance.choice(tuple(FIELDS))] = chance.value()
+        document[chance.choice(tuple(known.fields))] = chance.value()
     text = chance.damage(chance.text_of(document)).decode("utf-8", "replace")
     if chance.is_(0.1):
         text = chance.choice((" ", "\u3000", "\ufeff", "words\n", "[" * 3000, '{"a": ' * 3000, "9" * 5000)) + text

@@ -1,0 +1,31 @@
+"""The ini setting `taskie_clients`: for which clients and versions a result is judged. Knows no hook."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pytest_taskie._contract import Contract, ContractError, clients, contract, contracts
+
+ONE = re.compile(r"([A-Za-z][\w-]*?)\s*(?:(>=|==)\s*(\S.*))?")
+
+
+def supported(setting: str | Iterable[str]) -> tuple[Contract, ...]:
+    """`claude>=2.0, codex`: every version range from 2.0 on, the newest first, and the newest Codex."""
+    lines = [setting] if isinstance(setting, str) else setting
+    found: dict[Contract, None] = {}
+    for part in (part.strip() for line in lines for part in re.split(r"[,\n]", line)):
+        if part:
+            found.update(dict.fromkeys(_ranges(part)))
+    return tuple(found)
+
+
+def _ranges(part: str) -> list[Contract]:
+    match = ONE.fullmatch(part)
+    if match is None:
+        raise ContractError(
+            f"{part!r} does not name a client: write claude, claude>=2.0 or claude==2.1.197 "
+            f"(known are {', '.join(clients())})"
+        )
+    name, sign, version = match.groups()
+    return contracts(name, version) if sign == ">=" else [contract(name, version)]

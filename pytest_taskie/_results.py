@@ -1,0 +1,171 @@
+"""One run of a hook, and how each client reads it. Knows no process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Callable
+
+from pytest_taskie._contract import Contract, contract
+from pytest_taskie._judgement import Reading, judged
+from pytest_taskie._querying import first_result
+from pytest_taskie._workspace import same_json
+
+SHOWN = 4000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HookResult:
+    """One run of a hook: what it did, and how the client reads that.
+
+    Compares equal to a dictionary that is the JSON object on stdout: `assert result == {"suppressOutput": True}`.
+    """
+
+    command: str
+    exit_code: int
+    stdout: str
+    stderr: str
+    duration: float = 0.0
+    event_name: str = "Stop"
+    states_before: Mapping[str, str] = field(default_factory=dict)
+    states_after: Mapping[str, str] = field(default_factory=dict)
+    entry: Mapping[str, Any] = field(default_factory=dict)
+    plugin: bool = False
+    timed_out: bool = False
+    contracts: tuple[Contract, ...] = ()
+    script_fault: str | None = None
+    empty: Callable[[], float] | None = None
+
+    __hash__ = None  # type: ignore[assignment]  # equality is about stdout alone
+
+    @property
+    def reading(self) -> Reading:
+        """How the client reads it: the newest, or with `taskie_clients` the newest of the first that is named."""
+        return self.readings[0]
+
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """How each client reads it that `taskie_clients` names, version range by version range."""
+        ended = self.exit_code, self.stdout, self.stderr, self.event_name, self.command
+        known = self.contracts or (contract(),)
+        found = (judged(one, *ended, self.entry, self.plugin, self.timed_out) for one in known)
+        return tuple(self._with_script_fault(reading) for reading in found)
+
+    def _with_script_fault(self, reading: Reading) -> Reading:
+        if not self.script_fault:
+            return reading
+        return replace(reading, fault=self.script_fault, sentence=f"{reading.sentence} ({self.script_fault})")
+
+    @property
+    def approved(self) -> bool:
+        """The client goes on as if there were no hook: the stop, the tool call, … is allowed."""
+        return self.reading.outcome == "allowed"
+
+    @property
+    def granted(self) -> bool:
+        """The client does not ask the user any more: the hook has given the permission."""
+        return self.reading.outcome == "granted"
+
+    @property
+    def asked(self) -> bool:
+        """The client asks the user, because of the hook."""
+        return self.reading.outcome == "asked"
+
+    @property
+    def blocked(self) -> bool:
+        """The client blocks, and gives the model the reason."""
+        return self.reading.outcome == "blocked"
+
+    @property
+    def continues(self) -> bool:
+        """The turn goes on, without a block, because of `additionalContext`."""
+        return self.reading.outcome == "continued"
+
+    @property
+    def stopped(self) -> bool:
+        """The client ends the turn because `continue` is false."""
+        return self.reading.outcome == "stopped"
+
+    @property
+    def decision(self) -> str | None:
+        """The decision the client sees; None also where one was lost."""
+        return self.reading.decision
+
+    @property
+    def reason(self) -> str | None:
+        """The reason, as the model reads it."""
+        return self.reading.reason
+
+    @property
+    def context(self) -> str | None:
+        """What the hook adds to what the model reads: `additionalContext`, or plain stdout where that counts."""
+        return self.reading.context
+
+    @property
+    def updated_input(self) -> dict[str, Any] | None:
+        """The input with which the tool is called instead of its own; None if the client takes none."""
+        return self.reading.updated_input
+
+    @property
+    def system_message(self) -> str | None:
+        """What the user reads."""
+        return self.reading.system_message
+
+    @property
+    def fault(self) -> str | None:
+        """What is wrong with the hook although the client goes on: a lost block, an exit code."""
+        return self.reading.fault
+
+    @property
+    def json(self) -> Any:
+        """The JSON object on stdout, or None if that is not exactly what is there."""
+        return self.reading.document
+
+    def jq(self, query: str) -> Any:
+        """The first result of a jq filter on the JSON object on stdout."""
+        return first_result(query, self.json)
+
+    def report(self) -> str:
+        """Everything an author needs to see why a hook did not do as expected."""
+        lines = [
+            f"command:   {self.command}",
+            f"exit code: {self.exit_code} after {self.duration:.2f} s",
+            *block("stdout:", self.stdout),
+            *block("stderr:", self.stderr),
+            f"the client reads: {self.reading.sentence}",
+            *(f"{one.client} reads: {one.sentence}" for one in self.readings[1:]),
+        ]
+        if self.reading.reason:
+            lines += block("the model reads:", self.reading.reason)
+        for plan in sorted({*self.states_before, *self.states_after}):
+            before, after = self.states_before.get(plan), self.states_after.get(plan)
+            if before == after:
+                lines += block(f"state of {plan}, unchanged:", before)
+            else:
+                lines += block(f"state of {plan} before:", before) + block(f"state of {plan} after:", after)
+        return "\n".join(lines)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, HookResult):
+            return self is other
+        if not isinstance(other, dict):
+            return NotImplemented
+        return same_json(self.json, other)
+
+    def __repr__(self) -> str:
+        return (
+            f"<HookResult: {self.reading.sentence}; exit {self.exit_code}, "
+            f"stdout {self.stdout!r}, stderr {self.stderr!r}>"
+        )
+
+
+def block(title: str, text: str | None) -> list[str]:
+    """A title and an indented text, on one line if it is empty."""
+    if text is None:
+        return [f"{title} (none)"]
+    if not text:
+        return [f"{title} (empty)"]
+    if len(text) > SHOWN:
+        text = f"{text[: SHOWN // 2]}\n… {len(text) - SHOWN} characters …\n{text[-SHOWN // 2 :]}"
+    return [title, *(f"    {line}" for line in text.rstrip("\n").split("\n"))]

@@ -1,0 +1,216 @@
+"""The alarm: what is measured or read in a client's program, and is not what the contract data say."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from pytest_taskie import _contract
+from pytest_taskie.client._fixtures import installation
+from pytest_taskie.client._installation import ClientError, Installation
+
+from . import check, contract_data, program_text
+from .recorder import events_section, situation, stable
+
+Json = dict[str, Any]
+PROGRAM = """\
+var a=["PreToolUse","PostToolUse"];x=["PreToolUse","Stop","SessionEnd","New"],base=m(()=>u({session_id:o(),\
+transcript_path:o(),effort:u({level:o().describe("a } in a text")}).optional()})),
+p=m(()=>j().and(u({hook_event_name:T("Stop"),stop_hook_active:O(),note:o().nullable(),other:elsewhere().optional()}))),
+q=m(()=>j().and(u({hook_event_name:T("New")})).and(more(["a"])));function more(e){return u({trigger:B(e)})}
+r=u({continue:O().optional(),suppressOutput:O().optional(),decision:B(["a"])}),
+s=u({hookEventName:T("Stop"),additionalContext:o().optional()}),
+t=["Agent","Bash"],_t={Task:"Agent",KillShell:"TaskStop"};
+"""
+FOUND = {
+    "events": ["PreToolUse", "Stop", "SessionEnd", "New"],
+    "common": {
+        "session_id": {"types": ["string"], "optional": False},
+        "transcript_path": {"types": ["string"], "optional": False},
+        "effort": {"types": ["object"], "optional": True},
+    },
+    "inputs": {
+        "New": {"trigger": {"types": ["string"], "optional": False}},
+        "Stop": {
+            "stop_hook_active": {"types": ["boolean"], "optional": False},
+            "note": {"types": ["string", "null"], "optional": False},
+            "other": {"types": [], "optional": True},
+        },
+    },
+    "answer": {
+        "continue": {"types": ["boolean"], "optional": True},
+        "suppressOutput": {"types": ["boolean"], "optional": True},
+        "decision": {"types": ["string"], "optional": False},
+    },
+    "outputs": {"Stop": {"additionalContext": {"types": ["string"], "optional": True}}},
+    "tools": ["Agent", "Bash"],
+    "renamed": {"Task": "Agent", "KillShell": "TaskStop"},
+}
+
+
+def program(folder: Path, text: str = PROGRAM, name: str = "claude") -> Path:
+    path = folder / name
+    path.write_bytes(b"\x7fELF\0\xff" + text.encode() + b"\0\xff")
+    return path
+
+
+def test_what_a_program_says_of_its_hooks(tmp_path: Path) -> None:
+    assert program_text.read(program(tmp_path)) == FOUND
+
+
+def test_a_program_that_says_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ClientError, match="does not hold the list of events"):
+        program_text.read(program(tmp_path, "nothing"))
+
+
+def test_an_object_without_an_end(tmp_path: Path) -> None:
+    with pytest.raises(ClientError, match="has no end"):
+        program_text.read(program(tmp_path, PROGRAM[: PROGRAM.index("note:")]))
+
+
+def test_a_new_event_a_lost_field_another_effect() -> None:
+    stored: Json = {
+        "events": {"Stop": {"fields": {"note": {"types": ["string"]}}}},
+        "rows": {"Stop: exit 2": "blocked"},
+    }
+    found: Json = {"events": {"Stop": {"fields": {}}, "New": {}}, "rows": {"Stop: exit 2": "allowed"}}
+    assert program_text.differences(stored, found) == [
+        "lost: events.Stop.fields.note",
+        "new: events.New",
+        "differs: rows.Stop: exit 2: 'blocked' is now 'allowed'",
+    ]
+    assert program_text.differences({"a": ["x", "y"]}, {"a": ["y", "z"]}) == ["lost: a: x", "new: a: z"]
+    assert program_text.differences(stored, stored) == []
+
+
+def test_what_is_not_stored_yet_cannot_differ(tmp_path: Path) -> None:
+    client = Installation("claude", "2.1.5", (str(program(tmp_path)),))
+    sections = contract_data.measured(client, recorded(), {"a row": "allowed"})
+    stored = {name: sections[name] for name in ("events", "program")}
+    assert contract_data.drift(stored, sections) == []
+    assert contract_data.drift({**stored, "rows": {"a row": "blocked"}}, sections) == [
+        "differs: rows.a row: 'blocked' is now 'allowed'"
+    ]
+    assert contract_data.drift({**sections, "events": {}}, sections) == []
+
+
+def recorded(**more: object) -> list[tuple[str, Json]]:
+    first = {"session_id": "1", "transcript_path": "/t", "hook_event_name": "Stop", "stop_hook_active": False}
+    return [("interactive", {**first, "note": None}), ("main", {**first, **more})]
+
+
+def test_the_data_of_what_was_recorded() -> None:
+    section = events_section(recorded(), FOUND, "a test")
+    assert list(section) == FOUND["events"]
+    stop = section["Stop"]
+    assert list(stop["situations"]) == ["main", "interactive"], "the plainest one first"
+    assert stop["fields"]["stop_hook_active"] == {
+        "types": ["boolean"],
+        "always": True,
+        "example": False,
+        "known": "observed",
+    }
+    assert stop["fields"]["note"] == {
+        "types": ["null", "string"],
+        "always": False,
+        "example": None,
+        "known": "observed",
+    }
+    assert stop["fields"]["effort"] == {"types": ["object"], "always": False, "known": "schema"}
+    assert "held" not in section["New"], "nobody has provoked it"
+
+
+@pytest.mark.parametrize(
+    ("payload", "says"),
+    [
+        ({"hook_event_name": "Stop"}, "main"),
+        ({"hook_event_name": "Stop", "agent_type": "x"}, "agent"),
+        ({"hook_event_name": "PreToolUse", "agent_type": "x", "agent_id": "1"}, "subagent"),
+        ({"hook_event_name": "PreToolUse", "tool_name": "mcp__a__b"}, "mcp"),
+        ({"hook_event_name": "SubagentStop", "agent_type": "x", "agent_id": "1"}, "main"),
+        ({"hook_event_name": "SessionStart", "source": "startup"}, "main"),
+        ({"hook_event_name": "SessionStart", "source": "resume"}, "resume"),
+    ],
+)
+def test_situations(payload: Json, says: str) -> None:
+    assert situation(payload, "main") == says
+
+
+def test_what_is_another_in_every_run_is_replaced() -> None:
+    payload = {"id": "5a18fda6-f4e2-4feb-a1e5-15059d4b78b5", "path": "/tmp/x/a.txt", "duration_ms": 47, "index": 3}
+    assert stable(payload, {"/tmp/x": "/project"}) == {
+        "id": "00000000-0000-4000-8000-000000000000",
+        "path": "/project/a.txt",
+        "duration_ms": 1,
+        "index": 3,
+    }
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Json], None]]:
+    """Contract data of our own, for every version from 2.1.0 on."""
+    (tmp_path / "contract").mkdir()
+    monkeypatch.setattr(_contract, "FOLDER", tmp_path / "contract")
+
+    def put(value: Json) -> None:
+        head = {"format": 1, "client": "claude", "from": "2.1.0", "measured": ["2.1.0"], "outputs": {}}
+        (tmp_path / "contract" / "claude-2.1.0.json").write_text(json.dumps({**head, **value}))
+        _contract.forget()
+
+    yield put
+    _contract.forget()
+
+
+def test_data_are_written_for_a_version_that_differs_and_only_then(
+    tmp_path: Path, data: Callable[[Json], None]
+) -> None:
+    client = Installation("claude", "2.1.5", (str(program(tmp_path)),))
+    sections = contract_data.measured(client, recorded(), {"a row": "allowed"})
+    data({**sections, "handlers": {"command": {}}})
+    assert contract_data.write("2.1.5", sections).name == "claude-2.1.0.json"
+    assert contract_data.stored("2.1.5")["measured"] == ["2.1.0", "2.1.5"]
+    changed = contract_data.measured(client, recorded(another=1), {"a row": "blocked"})
+    assert contract_data.write("2.1.6", changed).name == "claude-2.1.6.json"
+    assert contract_data.stored("2.1.5")["rows"] == {"a row": "allowed"}
+    newer = contract_data.stored("2.1.7")
+    assert (newer["from"], newer["measured"], newer["rows"]) == ("2.1.6", ["2.1.6"], {"a row": "blocked"})
+    assert newer["handlers"] == {"command": {}}, "what is not measured here stays"
+    assert contract_data.stored("1.0.0") == {}
+
+
+@pytest.mark.client
+def test_a_client_that_is_newer_than_the_data_raises_the_alarm(
+    tmp_path: Path,
+    data: Callable[[Json], None],
+    monkeypatch: pytest.MonkeyPatch,
+    pytestconfig: pytest.Config,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The real client, checked with data of the time before it had an event; no test provokes the event."""
+    client = installation("claude", pytestconfig)
+    if client.version is None or client.numbers < (2, 1, 326):
+        pytest.skip("there are no data on the events of a client that old")
+    whole = copy.deepcopy({k: v for k, v in json.loads(WHOLE).items() if k in ("events", "program", "tools")})
+    monkeypatch.setattr(check, "SUITE", tmp_path / "repo" / "tests" / "client")
+    monkeypatch.setattr(check, "CONTRACT", ("rows",))
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_taskie")
+    check.SUITE.mkdir(parents=True)
+    (check.SUITE / "test_rows.py").write_text("import pytest\n@pytest.mark.client\ndef test_it(): pass\n")
+    data(whole)
+    assert check.main([client.version, "--jobs", "1"]) == 0, capsys.readouterr()
+    del whole["events"]["DirectoryAdded"]
+    whole["program"]["events"].remove("DirectoryAdded")
+    del whole["program"]["inputs"]["DirectoryAdded"]
+    data(whole)
+    assert check.main([client.version, "--jobs", "1"]) == 1
+    said = capsys.readouterr().out
+    assert f"claude {client.version}: the data know no event DirectoryAdded" in said
+    assert "new: program.inputs.DirectoryAdded" in said
+
+
+WHOLE = (_contract.FOLDER / "claude-2.1.326.json").read_text(encoding="utf-8")

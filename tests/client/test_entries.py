@@ -1,0 +1,110 @@
+"""What an entry's switches change, what a permission grants and what comes late; and that `judge` says the same."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any, Callable
+
+import pytest
+
+from pytest_taskie._judgement import judge
+from pytest_taskie.client import tool
+
+from .event_outputs import deny, specific
+
+pytestmark = pytest.mark.client
+
+ALWAYS = "#!/bin/sh\n"
+# Whether older clients do the same was not asked of all of them.
+MEASURED = (2, 1, 326)
+
+
+@pytest.fixture(autouse=True)
+def _measured(version: tuple[int, ...]) -> None:
+    if version < MEASURED:
+        pytest.skip("measured in newer clients")
+
+
+@pytest.mark.parametrize("switch", [{}, {"onFailure": "block"}], ids=["alone", "onFailure"])
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "code", "timed_out"),
+    [("", "", 1, False), ("", "boom", 1, False), ('{"reason": 5}', "", 0, False), ("", "", 0, True)],
+    ids=["exit 1", "exit 1 with words", "refused", "timeout"],
+)
+def test_a_guard_that_fails(
+    switch: dict[str, str],
+    stdout: str,
+    stderr: str,
+    code: int,
+    timed_out: bool,
+    claude_client: Any,
+    hook_file: Callable[..., str],
+    project: Any,
+    observe: Callable[[str, object], None],
+) -> None:
+    body = f"echo {shlex.quote(stdout)}; echo {shlex.quote(stderr)} >&2; exit {code}"
+    command = hook_file("exec sleep 30" if timed_out else body, head=ALWAYS)
+    entry = {**switch, "timeout": 1 if timed_out else 30}
+    client = claude_client(hooks={"PreToolUse": {"command": command, **entry}})
+    client.agent(tool("Write", file_path=project.path / "made.md", content="x"), "Done.")
+    run = client.prompt("go on")
+    made = (project.path / "made.md").exists()
+    kind = "timeout" if timed_out else "refused" if stdout else f"exit 1{', with words' if stderr else ''}"
+    observe(f"PreToolUse{', onFailure=block' if switch else ''}: {kind}", "allowed" if made else "blocked")
+    reading = judge(code, stdout, stderr, "PreToolUse", command, entry=entry, timed_out=timed_out)
+    assert reading.outcome == ("allowed" if made else "blocked")
+    assert made == (not switch)
+    if switch:
+        assert json.dumps(reading.reason)[1:-1] in json.dumps(run.requests[-1].messages)
+
+
+@pytest.mark.parametrize(
+    ("stdout", "runs"),
+    [("", False), ("{}", False), ('{"decision": "approve"}', True), (deny(permissionDecision="allow"), True)],
+    ids=["nothing", "object", "approve", "allow"],
+)
+def test_without_a_permission(
+    stdout: str,
+    runs: bool,
+    claude_client: Any,
+    hook_file: Callable[..., str],
+    project: Any,
+    observe: Callable[[str, object], None],
+) -> None:
+    command = hook_file(f"printf %s {shlex.quote(stdout)}", head=ALWAYS)
+    client = claude_client(hooks={"PreToolUse": command}, tools=None)
+    client.agent(tool("Bash", command="touch made", description="make it"), "Done.")
+    client.prompt("go on")
+    made = (project.path / "made").exists()
+    outcome = judge(0, stdout, "", "PreToolUse", command).outcome
+    observe(f"PreToolUse, no permission: {stdout or 'nothing'}", "granted" if made else "allowed")
+    assert made is runs
+    assert outcome == ("granted" if made else "allowed")
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "PostToolUse"])
+@pytest.mark.parametrize("kind", ["text", "async"])
+def test_context(
+    kind: str,
+    event: str,
+    claude_client: Any,
+    hook_file: Callable[..., str],
+    project: Any,
+    observe: Callable[[str, object], None],
+) -> None:
+    late = '{"async": true}\n' + specific(event, additionalContext="think of the tests")
+    stdout = "think of the tests" if kind == "text" else late
+    command = hook_file(f"printf %s {shlex.quote(stdout)}", head=ALWAYS)
+    client = claude_client(hooks={event: command})
+    # The second call gives the answer time to come.
+    calls = [
+        tool("Write", file_path=project.path / "a.md", content="x"),
+        tool("Bash", command="sleep 1", description="x"),
+    ]
+    client.agent(*calls, "Done.")
+    run = client.prompt("go on")
+    landed = any("think of the tests" in json.dumps(request.messages) for request in run.requests)
+    observe(f"{event}: {kind} is context", landed)
+    assert landed == (judge(0, stdout, "", event, command).context == "think of the tests")
+    assert landed == (kind == "async" or event != "PostToolUse")

@@ -1,0 +1,228 @@
+"""The contract data: what is stored is what the contract suite expects, and what `judge` says where nothing is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from client.event_outputs import ENDING, POST_TOOL_USE, PRE_TOOL_USE, SESSION_START, SUBAGENT_STOP, USER_PROMPT_SUBMIT
+from client.outputs import OUTPUTS, Output
+
+from pytest_taskie import judge
+from pytest_taskie._contract import EFFECTS, FOLDER, ContractError, clients, contract, contracts, numbers
+from pytest_taskie.client._installation import version_numbers
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(FOLDER.glob("*.json"))
+# Those of docs/client-versions.md.
+VERSIONS = ("2.1.326", "2.1.325", "2.1.197", "2.1.120", "2.0.60", "1.0.120")
+ROWS = {
+    "Stop": OUTPUTS,
+    "SubagentStop": SUBAGENT_STOP,
+    "PreToolUse": PRE_TOOL_USE,
+    "PostToolUse": POST_TOOL_USE,
+    "UserPromptSubmit": USER_PROMPT_SUBMIT,
+    "SessionStart": SESSION_START,
+}
+
+
+def said(output: Output, event: str, version: str) -> str:
+    """The outcome; with the tools allowed, as they are in the suite, a permission makes no difference."""
+    outcome = judge(output.exit_code, output.stdout, output.stderr, event, version=version).outcome
+    return "allowed" if outcome == "granted" else outcome
+
+
+# Before 2.1 the event does not say what the subagent has said, so that nobody could tell the rows apart.
+MEASURED = [(event, version) for event in ROWS for version in VERSIONS if event != "SubagentStop" or version > "2.1"]
+
+
+@pytest.mark.parametrize(("event", "version"), MEASURED)
+def test_judge_says_what_the_contract_suite_expects_of_each_version(event: str, version: str) -> None:
+    measured = numbers(version)
+    assert measured
+    wrong = {}
+    for output in ROWS[event]:
+        expected = output.expected(version_numbers(version))
+        outcome = said(output, event, version)
+        if outcome == "unknown" and version != VERSIONS[0]:
+            continue
+        # Before 2.1 the end of a turn leaves no trace, by which the suite would know it from a stop that is allowed.
+        same = {expected, "stopped"} if measured < (2, 1) and '"continue"' in output.stdout else {expected}
+        if outcome not in same:
+            wrong[output.name] = (outcome, expected)
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_few_rows_of_the_suite_are_unknown(version: str) -> None:
+    unknown = {
+        f"{event}: {output.name}"
+        for event, rows in ROWS.items()
+        for output in rows
+        if (event, version) in MEASURED and said(output, event, version) == "unknown"
+    }
+    # Whether an approval grants anything was not asked of older clients.
+    assert {name for name in unknown if "allow" not in name and "approve" not in name} == set()
+    assert unknown == set() or version not in VERSIONS[:2]
+
+
+@pytest.mark.parametrize("output", ENDING, ids=lambda output: output.name)
+@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse", "UserPromptSubmit"])
+def test_the_end_of_a_turn(output: Output, event: str) -> None:
+    assert said(output, event, "2.1.326") == "stopped"
+    goes_on = event == "PreToolUse" and "block" in output.stdout
+    assert said(output, event, "2.1.197") == ("blocked" if goes_on else "stopped")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_each_row_says_how_it_is_known(path: Path) -> None:
+    stored = json.loads(path.read_text())
+    assert path.name == f"{stored['client']}-{stored['from']}.json"
+    for event, output in stored["outputs"].items():
+        for name, row in [*output["kinds"].items(), *output["fields"].items()]:
+            where = f"{event} {name}"
+            assert row["known"] in ("observed", "schema", "reported"), where
+            assert ("held" in row) == (row["known"] == "observed"), where
+            if "held" in row:
+                assert (ROOT / row["held"]).is_file(), where
+        assert {row["effect"] for row in output["kinds"].values()} <= EFFECTS
+
+
+@pytest.mark.parametrize(
+    ("version", "first"),
+    [
+        (None, "2.1.326"),
+        ("newest", "2.1.326"),
+        (" Latest\n", "2.1.326"),
+        ("", "2.1.326"),
+        ("9.9.9", "2.1.326"),
+        ("2.1.326", "2.1.326"),
+        ("2.1.326-beta.1", "2.1.326"),
+        ("2.1.325 (Claude Code)", "2.1.213"),
+        ("v2.1.197", "2.1.163"),
+        ("claude 2.1.197", "2.1.163"),
+        ("2.1.197.5", "2.1.163"),
+        ("2.1.99", "2.1.90"),
+        ("2.1", "2.0.60"),
+        ("2", "1.0.120"),
+    ],
+)
+def test_the_greatest_start_that_is_not_newer(version: str | None, first: str) -> None:
+    assert contract("claude", version).first == first
+
+
+@pytest.mark.parametrize(
+    "version",
+    ["two", "2.x", "2..1", "2.1.", "-1", chr(0x662), "\x00", "9" * 5000, "2" * 200, [2, 1], object(), b"2.1", True],
+)
+def test_what_is_not_a_version_is_said_to_be_none(version: Any) -> None:
+    with pytest.raises(ContractError, match=r"is not a version: write one such as 2\.1\.197") as failure:
+        judge(0, "", "", version=version)
+    assert len(str(failure.value)) < 200
+
+
+def test_a_client_older_than_all_that_was_measured() -> None:
+    with pytest.raises(ContractError, match=r"nothing was measured of claude 1\.0\.2: the oldest is 1\.0\.120"):
+        judge(0, "", "", version="1.0.2")
+
+
+@pytest.mark.parametrize(
+    ("client", "says"),
+    [("gemini", r"is not a client that was measured \(claude, codex\)$"), ("claud", "is claude meant?"), ("", "not a")],
+)
+def test_a_client_that_is_not_known(client: str, says: str) -> None:
+    with pytest.raises(ContractError, match=says.replace("?", r"\?")):
+        judge(0, "", "", client=client)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "cannot be read"),
+        ('{"format": 1', "cannot be read"),
+        ("\x00\xff", "cannot be read"),
+        ("[" * 100_000, "cannot be read"),
+        ("[]", "does not hold an object"),
+        ("{}", "its format is null"),
+        ('{"format": 2}', "has format 2, and this pytest-taskie reads format 1: install a newer pytest-taskie"),
+        ('{"format": "1"}', 'its format is "1"'),
+        ('{"format": 1, "client": "codex", "from": "1.0.0"}', "about another client"),
+        ('{"format": 1, "client": "x", "from": "1.0.0"}', "outputs is not an object"),
+        ('{"format": 1, "client": "x", "from": "1.0.0", "outputs": {"Stop": []}}', "Stop.kinds does not hold rows"),
+        ('{"format": 1, "client": "x", "from": "1.0.0", "outputs": {"Stop": {"kinds": {"a": 1}}}}', "hold rows"),
+        ('{"format": 1, "client": "x", "from": "1.0.0", "outputs": {}, "limits": 5}', "limits is not an object"),
+        (
+            '{"format": 1, "client": "x", "from": "1.0.0", "outputs": {"Stop": {"kinds": {"text": {"effect": "no"}}}}}',
+            'kinds.text has the effect "no"',
+        ),
+    ],
+)
+def test_a_spoiled_file_is_named(text: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "x-1.0.0.json"
+    file.write_text(text, encoding="latin-1")
+    with pytest.raises(ContractError) as failure:
+        contract("x", folder=tmp_path)
+    assert str(failure.value).startswith(str(file))
+    assert says in str(failure.value)
+
+
+def test_other_files_beside_the_data_do_not_count(tmp_path: Path) -> None:
+    for name in ("README.md", "x-1.0.0.json~", "x-new.json", ".x-1.0.0.json"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "x-1.0.0.json").write_text('{"format": 1, "client": "x", "from": "1.0.0", "outputs": {}}')
+    assert clients(tmp_path) == ["x"]
+    assert contract("x", folder=tmp_path).first == "1.0.0"
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match="the contract data cannot be listed"):
+        contract(folder=tmp_path / "none")
+
+
+def test_the_ranges_from_a_version_on() -> None:
+    found = contracts("claude", "2.1.200")
+    assert [one.name for one in found] == [
+        "claude >=2.1.326",
+        "claude >=2.1.213, <2.1.326",
+        "claude >=2.1.163, <2.1.213",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stdout", "event", "client", "why"),
+    [
+        ("", "PreToolUse", "codex", "codex >=0.169.0 has no event PreToolUse"),
+        ("", "PretoolUse", "claude", "has no event PretoolUse; is PreToolUse meant?"),
+        ("", "Nonsense", "claude", "has no event Nonsense)"),
+        ('{"decision": "block"}', "SessionEnd", "claude", "no row for block at SessionEnd in claude >=2.1.326"),
+    ],
+)
+def test_what_was_not_measured_is_not_guessed(stdout: str, event: str, client: str, why: str) -> None:
+    reading = judge(0, stdout, "", event, client=client)
+    assert reading.outcome == "unknown"
+    assert reading.sentence.startswith(f"unknown: not measured; run it in {client}_client")
+    assert why in reading.sentence
+    assert (reading.reason, reading.decision, reading.context) == (None, None, None)
+
+
+CODEX = [
+    ("", "allowed"),
+    ('{"suppressOutput": true}', "allowed"),
+    ('{"systemMessage": "for the person", "suppressOutput": true}', "allowed"),
+    ('{"decision":"block","reason":"more please"}', "blocked"),
+    ('{"decision":"block","reason":"more please","systemMessage":"for the person"}', "blocked"),
+    ('{"decision":"approve"}', "lost"),
+    ('{"decision":"block"}', "lost"),
+    ('{"decision":"block","reason":""}', "lost"),
+    ('{"decision":"block","reason":"more please","extra":1}', "lost"),
+    ('noise\n{"decision":"block","reason":"more please"}', "lost"),
+]
+
+
+@pytest.mark.parametrize(("stdout", "expected"), CODEX)
+def test_codex_at_a_stop(stdout: str, expected: str) -> None:
+    reading = judge(0, stdout, "", client="codex")
+    assert reading.outcome == ("allowed" if expected == "lost" else expected)
+    assert ("lost" in str(reading.fault)) == (expected == "lost")
