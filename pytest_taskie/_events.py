@@ -171,6 +171,8 @@ class Events:
         self.cwd = os.fspath(cwd)
         self.session_id = session_id
         self.transcript_path = os.fspath(transcript_path)
+        # A project's transcript knows the turn that it tells of; any other file does not.
+        self._transcript = transcript_path
         self._prompt_id = str(uuid.uuid4())
 
     def pre_tool_use(self, tool_name: str = "Bash", **tool_input: object) -> Json:
@@ -205,11 +207,17 @@ class Events:
             "transcript_path": self.transcript_path,
             "cwd": self.cwd,
         }
-        turn = {"prompt_id": self._prompt_id, "permission_mode": "default", "effort": {"level": "high"}}
+        turn = {
+            "prompt_id": getattr(self._transcript, "prompt_id", self._prompt_id),
+            "permission_mode": "default",
+            "effort": {"level": "high"},
+        }
         event |= {name: turn[name] for name in FEWER.get(event_name, turn)}
         event["hook_event_name"] = event_name
         own = FIELDS[event_name]
         event |= {name: copy(default) for name, default in own.items() if not isinstance(default, Absent)}
+        if event_name == "Stop":
+            event["last_assistant_message"] = getattr(self._transcript, "said", "Done.")
         for name, value in fields.items():
             event[name] = _checked(event_name, name, os.fspath(value) if isinstance(value, os.PathLike) else value)
         return event

@@ -193,6 +193,8 @@ class RunHook:
             event = self._events.stop(cwd=where)
         argv = self._argv(command)
         shown = argv[2] if argv[:2] == ["/bin/sh", "-c"] else shlex.join(argv)
+        if stdin is None:
+            self._project.transcript.before(event)
         before = self._project.states()
         try:
             done = run_to_end(
@@ -212,6 +214,8 @@ class RunHook:
         )
         if done.timed_out:
             pytest.fail(_overtime(done, shown, timeout))
+        if stdin is None and result.blocked:
+            self._project.transcript.after(event, result.reason, shown)
         return result
 
     def _argv(self, command: Command | None) -> list[str]:

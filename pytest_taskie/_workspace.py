@@ -14,6 +14,7 @@ from typing import Any
 
 from pytest_taskie._environment import allowed, passed
 from pytest_taskie._querying import first_result
+from pytest_taskie._transcript import Transcript
 from taskie.stand_in import AGENTS
 
 Tasks = Mapping[str, str]
@@ -119,12 +120,8 @@ class Project:
         self.path = root / "project"
         self.home = root / "home"
         self.session_id = str(uuid.uuid4())
-        folder = str(self.path).replace("/", "-")
-        self.transcript = self.home / ".claude" / "projects" / folder / f"{self.session_id}.jsonl"
         self.path.mkdir(parents=True)
-        self.transcript.parent.mkdir(parents=True)
-        self.says("user", "go on")
-        self.says("assistant", "Done.")
+        self.transcript = Transcript.begin(self.home, self.path, self.session_id)
         self.env = {**allowed(os.environ), **passed(os.environ, pass_env)}
         self.env.update(
             HOME=str(self.home),
@@ -138,16 +135,17 @@ class Project:
         """Let these variables of the machine through as well, by name or pattern: `project.pass_env("MY_*")`."""
         self.env.update(passed(os.environ, patterns))
 
-    def says(self, role: str, content: str | Sequence[Mapping[str, Any]]) -> None:
-        """Add a message to the session's transcript, as the client does: a text, or blocks."""
-        entry = {"type": role, "message": {"role": role, "content": content}}
-        with self.transcript.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry, separators=(",", ":")) + "\n")
+    def asks(self, prompt: str) -> None:
+        """The person says this to the agent; it is in the transcript, and a new turn begins."""
+        self.transcript.prompt(prompt)
+
+    def says(self, text: str) -> None:
+        """The agent says this and stops: in the transcript, and in the next `events.stop()`."""
+        self.transcript.says(text)
 
     def calls(self, tool: str, **arguments: object) -> None:
-        """Add a tool call of the agent's to the transcript: `project.calls("Write", file_path=…)`. It does nothing."""
-        given = {key: os.fspath(v) if isinstance(v, os.PathLike) else v for key, v in arguments.items()}
-        self.says("assistant", [{"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": tool, "input": given}])
+        """The agent calls a tool, `project.calls("Write", file_path=…)`: in the transcript. It does nothing else."""
+        self.transcript.call(tool, arguments)
 
     def git(self, *arguments: str) -> str:
         """Run git here and return what it printed. The first use makes the repository, also without arguments."""

@@ -25,11 +25,13 @@ def test_an_empty_project_with_a_home_of_its_own(project: Project) -> None:
 
 def test_the_transcript_shows_what_the_session_did(project: Project) -> None:
     plan = project.make_plan()
-    project.says("user", "Is it there?")
+    project.asks("Is it there?")
     project.calls("Bash", command="ls", timeout=5)
-    last = [json.loads(line)["message"] for line in project.transcript.read_text().splitlines()][-3:]
-    written, asked, called = ([last[0]["content"][0]], last[1], last[2]["content"][0])
-    assert [(call["name"], call["input"]) for call in written] == [("Write", {"file_path": str(plan.path / "plan.md")})]
+    said = [
+        entry["message"] for entry in map(json.loads, project.transcript.read_text().splitlines()) if "message" in entry
+    ]
+    written, asked, called = said[-5]["content"][0], said[-3], said[-2]["content"][0]
+    assert (written["name"], written["input"]) == ("Write", {"file_path": str(plan.path / "plan.md")})
     assert asked == {"role": "user", "content": "Is it there?"}
     assert (called["type"], called["name"], called["input"]) == ("tool_use", "Bash", {"command": "ls", "timeout": 5})
 
