@@ -13,6 +13,7 @@ from typing import IO, Any, Union
 
 import pytest
 
+from pytest_taskie._environment import of_client, of_plugin
 from pytest_taskie._events import Events
 from pytest_taskie._judgement import Reading, judge
 from pytest_taskie._processes import Finished, run_to_end
@@ -165,6 +166,11 @@ class RunHook:
         self._events = events
         self._configured = configured
         self._config = config
+        self._offline = not config.getini("taskie_network")
+        self._root = _awkward_root(project, config.rootpath) if project.awkward else config.rootpath
+        self._plugin = config.getini("taskie_plugin_root")
+        if not (config.rootpath / self._plugin).is_dir():
+            raise pytest.UsageError(f"taskie_plugin_root: {config.rootpath / self._plugin} is not a directory")
 
     def __repr__(self) -> str:
         return f"<run_hook in {self._project.path}>"
@@ -193,6 +199,11 @@ class RunHook:
             event = self._events.stop(cwd=where)
         argv = self._argv(command)
         shown = argv[2] if argv[:2] == ["/bin/sh", "-c"] else shlex.join(argv)
+        environment = self._environment(
+            where, event, env or {}, plugin=command is None or "CLAUDE_PLUGIN_ROOT" in shown
+        )
+        if self._offline:
+            argv = _without_network(argv)
         if stdin is None:
             self._project.transcript.before(event)
         before = self._project.states()
@@ -200,7 +211,7 @@ class RunHook:
             done = run_to_end(
                 argv,
                 stdin=_payload(event) if stdin is None else stdin.encode() if isinstance(stdin, str) else stdin,
-                env=self._environment(where, event, env or {}, own=command is None),
+                env=environment,
                 cwd=where,
                 timeout=timeout,
             )
@@ -223,7 +234,7 @@ class RunHook:
         if command is None:
             if self._configured is None:
                 pytest.fail(_no_hook(self._config), pytrace=False)
-            command = anchored(self._configured, self._config.rootpath)
+            command = anchored(self._configured, self._root)
         if isinstance(command, str):
             return ["/bin/sh", "-c", command]
         if isinstance(command, os.PathLike):
@@ -231,22 +242,32 @@ class RunHook:
         return [os.fspath(word) for word in command]
 
     def _environment(
-        self, where: str, event: Mapping[str, Any], extra: Mapping[str, str | None], *, own: bool
+        self, where: str, event: Mapping[str, Any], extra: Mapping[str, str | None], *, plugin: bool
     ) -> dict[str, str]:
         """The client's own environment and what it adds for a hook; the test's wishes win."""
-        given = {
-            "CLAUDECODE": "1",
-            "CLAUDE_CODE_ENTRYPOINT": "cli",
-            "CLAUDE_CODE_SESSION_ID": str(event.get("session_id", self._project.session_id)),
-            "CLAUDE_PROJECT_DIR": str(self._project.path),
-            "PWD": where,
-        }
-        if own:
-            # As for a hook of a plugin: the one whose tests these are.
-            given["CLAUDE_PLUGIN_ROOT"] = str(self._config.rootpath)
-            given["CLAUDE_PLUGIN_DATA"] = str(self._project.home / ".claude" / "plugins" / "data" / "plugin")
-        environment: dict[str, str | None] = {**given, **self._project.env, **extra}
+        at = self._project
+        given = of_client(event, session_id=at.session_id, project=at.path, home=at.home, where=where)
+        if plugin or self._plugin:
+            given |= of_plugin(self._root / self._plugin, at.home)
+        environment: dict[str, str | None] = {**given, **at.env, **extra}
         return {name: value for name, value in environment.items() if value is not None}
+
+
+def _awkward_root(project: Project, root: Path) -> Path:
+    """The same files under a path with a blank and a quote."""
+    link = project.path.parent / "it's a plugin"
+    if not link.is_symlink():
+        link.symlink_to(root, target_is_directory=True)
+    return link
+
+
+def _without_network(argv: Sequence[str]) -> list[str]:
+    __tracebackhide__ = True
+    from pytest_taskie import _offline
+
+    if why := _offline.why_not():
+        pytest.fail(f"taskie_network = false, but no network of its own can be made here: {why}", pytrace=False)
+    return [*_offline.entrance(), *argv]
 
 
 def _no_hook(config: pytest.Config) -> str:
