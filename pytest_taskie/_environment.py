@@ -23,6 +23,9 @@ ALLOWED = (
     *("PYTHONIOENCODING", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED", "PYTHONUTF8", "PYTHONWARNINGS"),
     *("COVERAGE_*", "COV_CORE_*"),
 )
+# Every test asks for each variable: most names are looked up, few patterns are tried.
+NAMES = frozenset(ALLOWED)
+PATTERNS = tuple(name for name in ALLOWED if "*" in name)
 # The fixture's own; nothing brings the user's back.
 FIXED = ("HOME", "PATH", "PWD", "OLDPWD", "TMPDIR")
 # Another client, its settings, the suite's own runner or a shell's start file: a hook would be another one with them.
@@ -87,7 +90,7 @@ def _session_folder(home: Path, session_id: str) -> Path:
 
 def allowed(environ: Mapping[str, str]) -> dict[str, str]:
     """The part of an environment that no user minds a hook to read."""
-    return {name: value for name, value in environ.items() if _matches(name, ALLOWED)}
+    return {name: value for name, value in environ.items() if name in NAMES or _matches(name, PATTERNS)}
 
 
 def passed(environ: Mapping[str, str], patterns: Iterable[str]) -> dict[str, str]:
