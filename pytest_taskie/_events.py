@@ -90,6 +90,8 @@ class Events(ToolEvents):
         self.cwd = os.fspath(cwd)
         self.session_id = session_id
         self.transcript_path = os.fspath(transcript_path)
+        # A project's transcript knows the turn that it tells of; any other file does not.
+        self._transcript = transcript_path
         self._prompt_id = str(uuid.uuid4())
 
     if not TYPE_CHECKING:
@@ -122,6 +124,8 @@ class Events(ToolEvents):
         server = str(given.get("tool_name", "")).split("__")
         if "mcp_server" in event and len(server) > 2:
             event["mcp_server"] = {**event["mcp_server"], "name": server[1]}
+        if event_name == "Stop":
+            event["last_assistant_message"] = getattr(self._transcript, "said", event["last_assistant_message"])
         return {**event, **given}
 
     def _value(self, name: str, example: object) -> object:
@@ -129,7 +133,7 @@ class Events(ToolEvents):
             "session_id": self.session_id,
             "transcript_path": self.transcript_path,
             "cwd": self.cwd,
-            "prompt_id": self._prompt_id,
+            "prompt_id": getattr(self._transcript, "prompt_id", self._prompt_id),
         }
         if name in own:
             return own[name]

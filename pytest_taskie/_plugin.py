@@ -21,6 +21,7 @@ MARKERS = {
     "state": "a test of a plan's state and its automatic reviews",
     "validation": "a test of the rules for a plan's files",
     "client": "a test that runs the real client",
+    "taskie_awkward_path": "the project's and the plugin's paths have a blank and a quote in this test",
 }
 
 
@@ -37,6 +38,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "taskie_pass_env",
         "variables of this machine, names or patterns, that hooks and clients get besides the few that all need",
         type="args",
+    )
+    parser.addini(
+        "taskie_plugin_root", "the plugin whose hooks are tested, if not pytest's rootdir, from which it starts"
+    )
+    parser.addini("taskie_python", "whose `python3` a hook finds: `system` (default), or `tests` for the tests' own")
+    parser.addini("taskie_network", "false: hooks run in a network that has loopback alone", type="bool", default=True)
+    parser.addini(
+        "taskie_awkward_path",
+        "the project's and the plugin's paths have a blank and a quote",
+        type="bool",
+        default=False,
     )
 
 
@@ -89,18 +101,24 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 
 @pytest.fixture(scope="session")
-def _taskie_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+def _taskie_path(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> str:
     """PATH without agents, made once: the directories of links are the same for every test."""
-    from pytest_taskie._workspace import path_without_agents
+    from pytest_taskie._path import path_without_agents
 
-    return path_without_agents(os.environ.get("PATH", os.defpath), tmp_path_factory.mktemp("path"))
+    python = pytestconfig.getini("taskie_python") or "system"
+    if python not in ("system", "tests"):
+        raise pytest.UsageError(f"taskie_python is {python!r}; it is `system` or `tests`")
+    path = os.environ.get("PATH", os.defpath)
+    return path_without_agents(path, tmp_path_factory.mktemp("path"), python=python)
 
 
 @pytest.fixture
-def _taskie_project(tmp_path: Path, _taskie_path: str, pytestconfig: pytest.Config) -> Project:
+def _taskie_project(tmp_path: Path, _taskie_path: str, request: pytest.FixtureRequest) -> Project:
     from pytest_taskie import Project
 
-    return Project(tmp_path, _taskie_path, pytestconfig.getini("taskie_pass_env"))
+    marked = request.node.get_closest_marker("taskie_awkward_path")
+    awkward = request.config.getini("taskie_awkward_path") if marked is None else (marked.args or (True,))[0]
+    return Project(tmp_path, _taskie_path, request.config.getini("taskie_pass_env"), awkward=bool(awkward))
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -25,6 +26,8 @@ PROC = Path("/proc")
 MARK = "PYTEST_TASKIE_RUN"
 # What fits into every pipe at once, so that it can be written before anybody reads.
 PIPE_HOLDS = 4096
+# A program that fills the disk is ended before that; no hook's file is as large.
+LARGEST_FILE = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,18 @@ class Finished:
     stderr: str
     duration: float
     timed_out: bool
+
+
+@contextlib.contextmanager
+def _limited() -> Iterator[None]:
+    """Whoever is started in here writes no file larger than that. It inherits the limit; ours is put back at once."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    smallest = min(limit for limit in (soft, hard, LARGEST_FILE) if limit != resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (smallest, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd: str, timeout: float) -> Finished:
@@ -55,15 +70,16 @@ def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd
     clock.daemon = True
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, _Warden.watching() as (warden, mark):
         start = time.monotonic()
-        process = subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin,
-            stdout=out,
-            stderr=err,
-            env={**env, MARK: mark},
-            cwd=cwd,
-            start_new_session=True,
-        )
+        with _limited():
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin,
+                stdout=out,
+                stderr=err,
+                env={**env, MARK: mark},
+                cwd=cwd,
+                start_new_session=True,
+            )
         try:
             warden.note(f"+{process.pid}")
             clock.start()

@@ -13,6 +13,7 @@ from typing import IO, Any, Union
 import pytest
 
 from pytest_taskie._contract import Contract
+from pytest_taskie._environment import of_client, of_plugin
 from pytest_taskie._events import Events
 from pytest_taskie._processes import Finished, run_to_end
 from pytest_taskie._results import HookResult, block
@@ -40,6 +41,11 @@ class RunHook:
         self._configured = configured
         self._config = config
         self._contracts = contracts
+        self._offline = not config.getini("taskie_network")
+        self._root = _awkward_root(project, config.rootpath) if project.awkward else config.rootpath
+        self._plugin = config.getini("taskie_plugin_root")
+        if not (config.rootpath / self._plugin).is_dir():
+            raise pytest.UsageError(f"taskie_plugin_root: {config.rootpath / self._plugin} is not a directory")
 
     def __repr__(self) -> str:
         return f"<run_hook in {self._project.path}>"
@@ -73,7 +79,13 @@ class RunHook:
         shown = argv[2] if argv[:2] == ["/bin/sh", "-c"] else shlex.join(argv)
         entry = entry or {}
         limit = _seconds(entry.get("timeout"))
-        environment = self._environment(where, event, env or {}, own=command is None)
+        environment = self._environment(
+            where, event, env or {}, plugin=command is None or "CLAUDE_PLUGIN_ROOT" in shown
+        )
+        if self._offline:
+            argv = _without_network(argv)
+        if stdin is None:
+            self._project.transcript.before(event)
         before = self._project.states()
         try:
             done = run_to_end(
@@ -89,7 +101,7 @@ class RunHook:
         if done.timed_out and timeout <= limit:
             pytest.fail(_overtime(done, shown, timeout))
         name = event.get("hook_event_name", "Stop")
-        return HookResult(
+        result = HookResult(
             shown,
             done.exit_code,
             done.stdout,
@@ -105,13 +117,16 @@ class RunHook:
             script_fault=_crlf(argv, where) if done.exit_code in (126, 127) else None,
             empty=lambda: _empty(environment, where),
         )
+        if stdin is None and result.blocked:
+            self._project.transcript.after(event, result.reason, shown)
+        return result
 
     def _argv(self, command: Command | None) -> list[str]:
         __tracebackhide__ = True
         if command is None:
             if self._configured is None:
                 pytest.fail(_no_hook(self._config), pytrace=False)
-            command = anchored(self._configured, self._config.rootpath)
+            command = anchored(self._configured, self._root)
         if isinstance(command, str):
             return ["/bin/sh", "-c", command]
         if isinstance(command, os.PathLike):
@@ -119,21 +134,14 @@ class RunHook:
         return [os.fspath(word) for word in command]
 
     def _environment(
-        self, where: str, event: Mapping[str, Any], extra: Mapping[str, str | None], *, own: bool
+        self, where: str, event: Mapping[str, Any], extra: Mapping[str, str | None], *, plugin: bool
     ) -> dict[str, str]:
         """The client's own environment and what it adds for a hook; the test's wishes win."""
-        given = {
-            "CLAUDECODE": "1",
-            "CLAUDE_CODE_ENTRYPOINT": "cli",
-            "CLAUDE_CODE_SESSION_ID": str(event.get("session_id", self._project.session_id)),
-            "CLAUDE_PROJECT_DIR": str(self._project.path),
-            "PWD": where,
-        }
-        if own:
-            # As for a hook of a plugin: the one whose tests these are.
-            given["CLAUDE_PLUGIN_ROOT"] = str(self._config.rootpath)
-            given["CLAUDE_PLUGIN_DATA"] = str(self._project.home / ".claude" / "plugins" / "data" / "plugin")
-        environment: dict[str, str | None] = {**given, **self._project.env, **extra}
+        at = self._project
+        given = of_client(event, session_id=at.session_id, project=at.path, home=at.home, where=where)
+        if plugin or self._plugin:
+            given |= of_plugin(self._root / self._plugin, at.home)
+        environment: dict[str, str | None] = {**given, **at.env, **extra}
         return {name: value for name, value in environment.items() if value is not None}
 
 
@@ -159,6 +167,23 @@ def _empty(environment: Mapping[str, str], where: str) -> float:
         for _ in range(5)
     ]
     return sorted(runs)[2]
+
+
+def _awkward_root(project: Project, root: Path) -> Path:
+    """The same files under a path with a blank and a quote."""
+    link = project.path.parent / "it's a plugin"
+    if not link.is_symlink():
+        link.symlink_to(root, target_is_directory=True)
+    return link
+
+
+def _without_network(argv: Sequence[str]) -> list[str]:
+    __tracebackhide__ = True
+    from pytest_taskie import _offline
+
+    if why := _offline.why_not():
+        pytest.fail(f"taskie_network = false, but no network of its own can be made here: {why}", pytrace=False)
+    return [*_offline.entrance(), *argv]
 
 
 def _no_hook(config: pytest.Config) -> str:

@@ -6,17 +6,19 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_taskie._environment import allowed, passed
+from pytest_taskie._environment import allowed, passed, session_files
+from pytest_taskie._path import hide
 from pytest_taskie._querying import first_result
-from taskie.stand_in import AGENTS
+from pytest_taskie._transcript import Transcript
 
 Tasks = Mapping[str, str]
+# A blank and a quote, which a command has to quote wherever it uses such a path.
+AWKWARD = "it's a project"
 
 
 def make_state(**fields: Any) -> dict[str, Any]:
@@ -115,20 +117,19 @@ class Plan:
 class Project:
     """An empty project and the environment in which its hooks run."""
 
-    def __init__(self, root: Path, path_variable: str, pass_env: Sequence[str] = ()) -> None:
-        self.path = root / "project"
+    def __init__(self, root: Path, path_variable: str, pass_env: Sequence[str] = (), *, awkward: bool = False) -> None:
+        self.path = root / (AWKWARD if awkward else "project")
         self.home = root / "home"
+        self.awkward = awkward
         self.session_id = str(uuid.uuid4())
-        folder = str(self.path).replace("/", "-")
-        self.transcript = self.home / ".claude" / "projects" / folder / f"{self.session_id}.jsonl"
         self.path.mkdir(parents=True)
-        self.transcript.parent.mkdir(parents=True)
-        self.says("user", "go on")
-        self.says("assistant", "Done.")
+        (root / "tmp").mkdir()
+        self.transcript = Transcript.begin(self.home, self.path, self.session_id)
         self.env = {**allowed(os.environ), **passed(os.environ, pass_env)}
         self.env.update(
             HOME=str(self.home),
             PATH=path_variable,
+            TMPDIR=str(root / "tmp"),
             GIT_CONFIG_NOSYSTEM="1",
             # The temporary directory may be inside a repository.
             GIT_CEILING_DIRECTORIES=str(root),
@@ -138,16 +139,37 @@ class Project:
         """Let these variables of the machine through as well, by name or pattern: `project.pass_env("MY_*")`."""
         self.env.update(passed(os.environ, patterns))
 
-    def says(self, role: str, content: str | Sequence[Mapping[str, Any]]) -> None:
-        """Add a message to the session's transcript, as the client does: a text, or blocks."""
-        entry = {"type": role, "message": {"role": role, "content": content}}
-        with self.transcript.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry, separators=(",", ":")) + "\n")
+    def without(self, *programs: str) -> None:
+        """Take these off the PATH of the project's hooks, wherever they are on it: `project.without("jq", "node")`."""
+        if wrong := [program for program in programs if not program or "/" in program]:
+            raise ValueError(f"without() takes names of programs, not {wrong[0]!r}")
+        shadows = self.path.parent / f"without-{uuid.uuid4().hex[:8]}"
+        self.env["PATH"] = os.pathsep.join(hide(self.env["PATH"].split(os.pathsep), programs, shadows))
+
+    def bash(self, command: str) -> str:
+        """What a command of the agent's prints, as its Bash tool runs it: after what hooks wrote to CLAUDE_ENV_FILE."""
+        sourced = [file.read_text(encoding="utf-8") for file in session_files(self.home, self.session_id)]
+        done = subprocess.run(
+            ["bash", "-c", "\n".join([*sourced, command])],
+            cwd=self.path,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    def asks(self, prompt: str) -> None:
+        """The person says this to the agent; it is in the transcript, and a new turn begins."""
+        self.transcript.prompt(prompt)
+
+    def says(self, text: str) -> None:
+        """The agent says this and stops: in the transcript, and in the next `events.stop()`."""
+        self.transcript.says(text)
 
     def calls(self, tool: str, **arguments: object) -> None:
-        """Add a tool call of the agent's to the transcript: `project.calls("Write", file_path=…)`. It does nothing."""
-        given = {key: os.fspath(v) if isinstance(v, os.PathLike) else v for key, v in arguments.items()}
-        self.says("assistant", [{"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": tool, "input": given}])
+        """The agent calls a tool, `project.calls("Write", file_path=…)`: in the transcript. It does nothing else."""
+        self.transcript.call(tool, arguments)
 
     def git(self, *arguments: str) -> str:
         """Run git here and return what it printed. The first use makes the repository, also without arguments."""
@@ -211,37 +233,6 @@ def _state_text(path: Path) -> str:
         return "(not a regular file)"
     size = path.stat().st_size
     return f"({size} bytes)" if size > 65536 else path.read_bytes().decode("utf-8", "replace")
-
-
-def path_without_agents(path_variable: str, shadows: Path) -> str:
-    """The user's PATH on which no claude or codex can be found, and the running interpreter comes first.
-
-    A directory that holds one is replaced by a directory of links to all its other programs. The interpreter
-    comes first because a version manager's shim takes ten times as long to start.
-    """
-    directories = [str(Path(sys.executable).parent), *path_variable.split(os.pathsep)]
-    clean = []
-    for number, directory in enumerate(dict.fromkeys(d for d in directories if Path(d).is_absolute())):
-        if any(os.path.lexists(os.path.join(directory, agent)) for agent in AGENTS):  # noqa: PTH118
-            clean.append(_shadow(Path(directory), shadows / str(number)))
-        else:
-            clean.append(directory)
-    return os.pathsep.join(clean)
-
-
-def _shadow(directory: Path, shadow: Path) -> str:
-    shadow.mkdir(parents=True)
-    for program in directory.iterdir():
-        if program.name in AGENTS:
-            continue
-        if program.name.startswith("python") and os.access(program, os.X_OK):
-            # A link to a virtual environment's interpreter would not find the environment.
-            script = shadow / program.name
-            script.write_text(f'#!/bin/sh\nexec {shlex.quote(str(program))} "$@"\n')
-            script.chmod(0o755)
-        else:
-            (shadow / program.name).symlink_to(program)
-    return str(shadow)
 
 
 def same_json(left: object, right: object) -> bool:

@@ -82,10 +82,10 @@ def test_nothing_of_the_users_arrives(pytester: pytest.Pytester) -> None:
 
 
 def test_what_programs_need_arrives(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMPDIR", str(pytester.mkdir("tmp")))
+    monkeypatch.setenv("TMPDIR", str(pytester.mkdir("machines")))
     found = environment_of_a_hook(pytester)
     assert {name: found.get(name) for name in KEPT} == KEPT
-    assert found["TMPDIR"] == str(pytester.path / "tmp")
+    assert found["TMPDIR"] == found["HOME"][: -len("home")] + "tmp", "its own, beside its home"
     assert found["PATH"]
     assert found["HOME"].endswith("/home")
     assert found["CLAUDE_PROJECT_DIR"].endswith("/project")

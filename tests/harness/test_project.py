@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import Project
-from pytest_taskie._workspace import path_without_agents
+from pytest_taskie._path import path_without_agents
 
 
 def test_an_empty_project_with_a_home_of_its_own(project: Project) -> None:
@@ -25,11 +25,13 @@ def test_an_empty_project_with_a_home_of_its_own(project: Project) -> None:
 
 def test_the_transcript_shows_what_the_session_did(project: Project) -> None:
     plan = project.make_plan()
-    project.says("user", "Is it there?")
+    project.asks("Is it there?")
     project.calls("Bash", command="ls", timeout=5)
-    last = [json.loads(line)["message"] for line in project.transcript.read_text().splitlines()][-3:]
-    written, asked, called = ([last[0]["content"][0]], last[1], last[2]["content"][0])
-    assert [(call["name"], call["input"]) for call in written] == [("Write", {"file_path": str(plan.path / "plan.md")})]
+    said = [
+        entry["message"] for entry in map(json.loads, project.transcript.read_text().splitlines()) if "message" in entry
+    ]
+    written, asked, called = said[-5]["content"][0], said[-3], said[-2]["content"][0]
+    assert (written["name"], written["input"]) == ("Write", {"file_path": str(plan.path / "plan.md")})
     assert asked == {"role": "user", "content": "Is it there?"}
     assert (called["type"], called["name"], called["input"]) == ("tool_use", "Bash", {"command": "ls", "timeout": 5})
 
@@ -57,7 +59,8 @@ def test_no_agent_is_reachable_and_all_else_is(pytester: pytest.Pytester, monkey
 def test_directories_without_agents_stay_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     expected = [str(Path(sys.executable).parent), str(tmp_path / "plain"), "/nowhere"]
-    variable = path_without_agents(f"{tmp_path}/plain:/nowhere:{tmp_path}/plain:", tmp_path / "shadows")
+    given = f"{tmp_path}/plain:/nowhere:{tmp_path}/plain:"
+    variable = path_without_agents(given, tmp_path / "shadows", python="tests")
     assert variable.split(":") == expected
     assert not (tmp_path / "shadows").exists()
 
@@ -75,8 +78,7 @@ def test_an_interpreter_beside_an_agent_keeps_its_environment(tmp_path: Path) ->
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
     (environment / "bin" / "claude").touch()
     variable = path_without_agents(str(environment / "bin"), tmp_path / "shadows")
-    # The interpreter of this run comes first; here the other one is asked for.
-    shadow = variable.split(":")[1]
+    shadow = variable.split(":")[0]
     said = subprocess.run(
         [f"{shadow}/python3", "-c", "import sys; print(sys.prefix)"], capture_output=True, text=True, check=True
     )

@@ -27,16 +27,18 @@ def types(command: str, arguments: str = "") -> Does:
     """A slash command, as the client records it."""
     name = command.lstrip("/")
     text = f"<command-message>{name}</command-message>\n<command-name>{command}</command-name>"
-    return lambda project: project.says("user", text + (f"\n<command-args>{arguments}</command-args>"))
+    return lambda project: project.asks(text + (f"\n<command-args>{arguments}</command-args>"))
 
 
 def prints(text: str) -> Does:
     """What a tool printed."""
-    return lambda project: project.says("user", [{"type": "tool_result", "tool_use_id": "1", "content": text}])
+    return lambda project: project.transcript.add(
+        "user", [{"type": "tool_result", "tool_use_id": "1", "content": text}]
+    )
 
 
 def says(role: str, text: str) -> Does:
-    return lambda project: project.says(role, text if role == "user" else [{"type": "text", "text": text}])
+    return lambda project: project.transcript.add(role, text if role == "user" else [{"type": "text", "text": text}])
 
 
 def both(*deeds: Does) -> Does:
@@ -141,8 +143,8 @@ def due(project: Project, plan: Plan) -> Plan:
     """A plan whose review is due, in a session that has only just begun."""
     plan.state.write()
     project.transcript.write_text("")
-    project.says("user", "What does this repository do?")
-    project.says("assistant", "Done.")
+    project.asks("What does this repository do?")
+    project.says("Done.")
     return plan
 
 
@@ -152,7 +154,7 @@ def test_a_session_that_did_something_goes_on(
 ) -> None:
     fake_claude.reviews("FAIL")
     deed(project)
-    project.says("assistant", [{"type": "text", "text": "Done."}])
+    project.says("Done.")
     assert_blocked(run_hook())
     assert len(fake_claude.calls) == 1
 
@@ -163,7 +165,7 @@ def test_a_session_that_did_nothing_is_left_alone(
 ) -> None:
     before = due.state.read()
     deed(project)
-    project.says("assistant", [{"type": "text", "text": "Done."}])
+    project.says("Done.")
     result = run_hook()
     assert_approved(result, DUE)
     assert fake_claude.calls == []
@@ -225,9 +227,9 @@ def test_another_plan_than_the_newest_is_the_sessions_own(
     mine, theirs = make_plan("mine", state={}), make_plan("theirs", state={})
     mine.age(60)
     project.transcript.write_text("")
-    project.says("user", "go on")
+    project.asks("go on")
     project.calls("Edit", file_path=f"{mine.path}/plan.md", old_string="a", new_string="b")
-    project.says("assistant", [{"type": "text", "text": "Done."}])
+    project.says("Done.")
     before = theirs.state.read()
     fake_claude.reviews("FAIL", "FAIL")
     assert_blocked(run_hook(command=CLIENT), "plans/mine/plan-review-1.md")
@@ -271,11 +273,11 @@ class TestTheClientIsBehind:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         fake_claude.reviews("FAIL").repeats()
-        project.says("user", "go on")
+        project.asks("go on")
         early = project.transcript.read_text()
         if did:
             project.calls("Write", file_path=due.path / "plan.md", content="# Plan")
-        project.says("assistant", "All is well.")
+        project.says("All is well.")
         late = project.transcript.read_text()
         project.transcript.write_text(early)
         waited = []

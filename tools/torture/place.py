@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pytest_taskie._workspace import Project, path_without_agents
+from pytest_taskie._path import path_without_agents
+from pytest_taskie._workspace import Project
 
 # A reviewer: writes the file that it was asked for, or answers a gate's question, and needs no interpreter.
 REVIEWER = """#!/bin/sh
@@ -37,7 +38,7 @@ class Place:
             (programs / "claude").write_text(REVIEWER)
             (programs / "claude").chmod(0o755)
             links = root.parent / "links"
-            (programs / "path").write_text(path_without_agents("/usr/local/bin:/usr/bin:/bin", links))
+            (programs / "path").write_text(path_without_agents("/usr/local/bin:/usr/bin:/bin", links, python="tests"))
         self.project = Project(root, f"{programs}:{(programs / 'path').read_text()}")
         self.path = self.project.path
         self.env = {

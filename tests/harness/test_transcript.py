@@ -1,0 +1,142 @@
+"""project.transcript: what a hook reads there when it stops, is blocked and stops again. Seen from the hook."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from pytest_taskie import Events, Project, RunHook, assert_approved, assert_blocked
+from pytest_taskie._transcript import folder_name
+
+# As a well-known Stop hook does it: the last line of the assistant's, and the text of its blocks.
+LAST_WORDS = r"""
+import json, sys
+event = json.load(sys.stdin)
+lines = [line for line in open(event["transcript_path"]) if '"role":"assistant"' in line]
+content = json.loads(lines[-1])["message"]["content"]
+text = "".join(block["text"] for block in content if block["type"] == "text")
+print(json.dumps({"systemMessage": f"{text}|{event['last_assistant_message']}"}))
+"""
+# The client made such a folder of it.
+LONG = f"/tmp/pytest-of-root/pytest-518/test_names_name2_0/project/l{'o' * 120}/{'n' * 100}g"
+BLOCK = """cat > /dev/null; echo '{"decision":"block","reason":"not yet"}'"""
+
+
+def entries(project: Project) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in project.transcript.read_text().splitlines()]
+
+
+def talk(project: Project) -> list[tuple[str, object]]:
+    """Who said what, without the lines that the client writes for itself."""
+    messages = [entry["message"] for entry in entries(project) if "message" in entry]
+    return [(m["role"], m["content"] if isinstance(m["content"], str) else m["content"][0]["type"]) for m in messages]
+
+
+@pytest.mark.parametrize("way", ["by default", "says", "in the event"])
+def test_the_last_words_are_the_same_in_both_places(
+    way: str, run_hook: RunHook, events: Events, project: Project
+) -> None:
+    if way == "says":
+        project.says("All <done>.")
+    event = events.stop(last_assistant_message="All <done>.") if way == "in the event" else events.stop()
+    result = run_hook(event, command=["python3", "-c", LAST_WORDS])
+    words = "Done." if way == "by default" else "All <done>."
+    assert_approved(result, f"^{words}[|]{words}$")
+
+
+def test_the_last_words_come_after_whatever_the_agent_did(run_hook: RunHook, project: Project) -> None:
+    project.calls("Bash", command="ls")
+    assert_approved(run_hook(command=["python3", "-c", LAST_WORDS]), "^Done.[|]Done.$")
+    assert talk(project)[-3:] == [("assistant", "tool_use"), ("user", "tool_result"), ("assistant", "text")]
+
+
+def test_between_two_stops_the_model_is_told_and_answers(run_hook: RunHook, events: Events, project: Project) -> None:
+    before = len(talk(project))
+    assert_blocked(run_hook(command=BLOCK), "^not yet$")
+    assert talk(project)[before:] == [("user", "Stop hook feedback:\nnot yet")]
+    assert_blocked(run_hook(events.stop(stop_hook_active=True), command=BLOCK))
+    assert talk(project)[before:] == [
+        ("user", "Stop hook feedback:\nnot yet"),
+        ("assistant", "text"),
+        ("user", "Stop hook feedback:\nnot yet"),
+    ]
+
+
+@pytest.mark.parametrize("command", ["true", 'echo \'{"decision":"approve"}\'', f"echo x; {BLOCK}"])
+def test_no_feedback_without_a_block(command: str, run_hook: RunHook, project: Project) -> None:
+    before = project.transcript.read_text()
+    run_hook(command=command)
+    assert project.transcript.read_text() == before
+
+
+def test_no_feedback_after_another_events_block(run_hook: RunHook, events: Events, project: Project) -> None:
+    before = project.transcript.read_text()
+    assert_blocked(run_hook(events.pre_tool_use("Bash"), command=BLOCK))
+    assert project.transcript.read_text() == before
+
+
+@pytest.mark.parametrize("change", ["gone", "rewritten", "a link", "a directory"])
+def test_a_transcript_that_the_test_has_changed_is_left_as_it_is(
+    change: str, run_hook: RunHook, project: Project
+) -> None:
+    path = project.transcript
+    if change != "rewritten":
+        path.unlink()
+    if change == "rewritten":
+        path.write_text("x")
+    elif change == "a link":
+        (project.home / "other").write_text("x")
+        path.symlink_to(project.home / "other")
+    elif change == "a directory":
+        path.mkdir()
+    assert_blocked(run_hook(command=BLOCK))
+    assert os.path.lexists(path) == (change != "gone")
+    if change in ("rewritten", "a link"):
+        assert path.read_text() == "x"
+
+
+def test_each_line_follows_the_one_before_it(run_hook: RunHook, project: Project) -> None:
+    project.asks("And now?")
+    project.calls("Write", file_path=project.path / "x", content="ü")
+    run_hook(command=BLOCK)
+    lines = [entry for entry in entries(project) if "uuid" in entry]
+    assert [entry["parentUuid"] for entry in lines] == [None, *(entry["uuid"] for entry in lines[:-1])]
+    assert {entry["sessionId"] for entry in entries(project)} == {project.session_id}
+    assert {entry["cwd"] for entry in lines} == {str(project.path)}
+
+
+def test_a_prompt_begins_a_turn_and_events_are_in_it(project: Project, events: Events) -> None:
+    first = events.stop()["prompt_id"]
+    project.asks("And now?")
+    second = events.stop()["prompt_id"]
+    assert first != second == [entry for entry in entries(project) if "promptId" in entry][-1]["promptId"]
+
+
+def test_any_line_can_be_added(project: Project) -> None:
+    project.transcript.add("user", [{"type": "text", "text": "[Request interrupted by user]"}])
+    project.transcript.add("assistant", [{"type": "text", "text": "a"}, {"type": "tool_use", "id": "1", "input": {}}])
+    project.transcript.add("system", subtype="compact_boundary")
+    project.transcript.call("Bash", {"command": "false"}, "Exit code 1", error=True)
+    added = entries(project)[-6:]
+    assert [entry["type"] for entry in added] == ["user", "assistant", "assistant", "system", "assistant", "user"]
+    assert added[0]["message"]["content"][0]["text"] == "[Request interrupted by user]"
+    assert added[1]["message"]["id"] == added[2]["message"]["id"]
+    assert added[3]["subtype"] == "compact_boundary"
+    assert added[5]["message"]["content"][0]["is_error"] is True
+
+
+@pytest.mark.parametrize(
+    ("directory", "folder"),
+    [
+        ("/tmp/my_project v1.2", "-tmp-my-project-v1-2"),
+        ("/ü/😀", "-----"),
+        (f"/{'x' * 199}", f"-{'x' * 199}"),
+        (LONG, f"{LONG.replace('/', '-').replace('_', '-')[:200]}-54bkeu"),
+    ],
+)
+def test_the_folders_name(directory: str, folder: str) -> None:
+    """The form is the client's: tests/client compares it with the real one."""
+    assert folder_name(directory) == folder
