@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 __all__ = [
     "ClaudeClient",
     "CodexClient",
+    "HookRun",
     "Request",
     "Run",
     "Stop",
@@ -22,6 +23,7 @@ __all__ = [
 if TYPE_CHECKING:
     from pytest_taskie.client._claude import ClaudeClient
     from pytest_taskie.client._codex import CodexClient
+    from pytest_taskie.client._hook_runs import HookRun
     from pytest_taskie.client._request import Request
     from pytest_taskie.client._runs import Run, Stop
     from pytest_taskie.client._script import Turn, api_error, delay, repeat, structured, tool, verdict
@@ -31,6 +33,7 @@ else:
     _MODULES = {
         "_claude": ("ClaudeClient",),
         "_codex": ("CodexClient",),
+        "_hook_runs": ("HookRun",),
         "_request": ("Request",),
         "_runs": ("Run", "Stop"),
         "_script": ("Turn", "api_error", "delay", "repeat", "structured", "tool", "verdict"),

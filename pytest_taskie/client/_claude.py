@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_taskie._processes import Finished
+from pytest_taskie.client._hook_runs import read_hook_runs
 from pytest_taskie.client._request import Request
 from pytest_taskie.client._runs import Json, Run, Story, feedback_text, read_stops, system_messages
-from pytest_taskie.client._scripted import SPY_MARK, TIMEOUT, Environment, Hooks, ScriptedClient, Where, hook_groups
+from pytest_taskie.client._scripted import TIMEOUT, Environment, Hooks, ScriptedClient, Where, hook_groups
 from pytest_taskie.client._server import MESSAGES
 
 REPORTS = "--include-hook-events"
@@ -94,12 +95,15 @@ class ClaudeClient(ScriptedClient):
         path = home / ".claude" / "settings.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        ours = hook_groups(self._hooks, records, self._settings.get("hooks", {}))
-        theirs = found.get("hooks", {})
-        hooks = {
-            event: [*(g for g in theirs.get(event, ()) if g not in self._written.get(event, ())), *ours.get(event, ())]
-            for event in {**theirs, **ours}
+        theirs = {
+            event: [group for group in groups if group not in self._written.get(event, ())]
+            for event, groups in found.get("hooks", {}).items()
         }
+        beside = [self.project.path / ".claude" / name for name in ("settings.json", "settings.local.json")]
+        elsewhere = merged([theirs, *plugin_hooks(self._plugins), *(_read_json(file).get("hooks") for file in beside)])
+        ours = hook_groups(self._hooks, records, self._settings.get("hooks", {}), elsewhere)
+        # Ours first: the spy must be.
+        hooks = {event: [*ours.get(event, ()), *theirs.get(event, ())] for event in {**theirs, **ours}}
         path.write_text(json.dumps({**found, **self._settings, "hooks": hooks}), encoding="utf-8")
         self._written = ours
 
@@ -107,13 +111,48 @@ class ClaudeClient(ScriptedClient):
         return (home / ".claude" / "projects").glob(f"*/{session}.jsonl")
 
     def _read(
-        self, events: Sequence[Json], requests: Sequence[Request], stdins: Sequence[Json], transcript: Sequence[Json]
+        self,
+        events: Sequence[Json],
+        requests: Sequence[Request],
+        records: Mapping[str, Json],
+        transcript: Sequence[Json],
     ) -> Story:
-        stops = read_stops(events, stdins, SPY_MARK)
+        hook_runs = read_hook_runs(events, records)
+        stops = read_stops(events, hook_runs)
         told = [*map(feedback_text, events), *(stop.context for stop in stops)]
         return Story(
             stops=tuple(stops),
+            hook_runs=tuple(hook_runs),
             feedback=tuple(text for text in told if text is not None),
             system_messages=tuple(system_messages(transcript, events)),
             result=next((e for e in reversed(events) if e.get("type") == "result"), {}),
         )
+
+
+def plugin_hooks(plugins: Iterable[Where]) -> Iterable[Any]:
+    """The hooks that plugins bring; what cannot be read the client will complain about."""
+    for plugin in map(Path, plugins):
+        manifest = _read_json(plugin / ".claude-plugin" / "plugin.json").get("hooks")
+        named = manifest if isinstance(manifest, list) else [manifest]
+        files = ["hooks/hooks.json", *(path for path in named if isinstance(path, str))]
+        for source in [*(_read_json(plugin / file) for file in files), *named]:
+            if isinstance(source, Mapping):
+                yield source.get("hooks", source)
+
+
+def merged(sources: Iterable[Any]) -> dict[str, list[Any]]:
+    """The groups of each event, from all of them."""
+    found: dict[str, list[Any]] = {}
+    for source in sources:
+        for event, groups in source.items() if isinstance(source, Mapping) else ():
+            if isinstance(groups, list) and all(isinstance(group, Mapping) for group in groups):
+                found.setdefault(event, []).extend(groups)
+    return found
+
+
+def _read_json(path: Path) -> Mapping[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, Mapping) else {}
