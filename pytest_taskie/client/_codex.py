@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_taskie._processes import Finished
-from pytest_taskie.client._hook_runs import read_hook_runs
+from pytest_taskie.client._hook_runs import Json, read_hook_runs
 from pytest_taskie.client._request import Request
 from pytest_taskie.client._responses import RESPONSES
-from pytest_taskie.client._runs import Json, Run, Stop, Story
+from pytest_taskie.client._runs import Run, Stop, Story
 from pytest_taskie.client._scripted import TIMEOUT, Environment, Hooks, ScriptedClient, Where, hook_groups
 
 # No retries: an error in a script should be one error in the run, and at once.

@@ -102,7 +102,11 @@ def clients(kind: Kind, client: type[C], request: pytest.FixtureRequest) -> Iter
         request.getfixturevalue("tmp_path_factory").mktemp(f"{kind}-client"),
         network=check_isolation(request.config),
     )
-    yield type(client.__name__, (client,), {"_bench": bench})
+    try:
+        yield type(client.__name__, (client,), {"_bench": bench})
+    finally:
+        for made in bench.clients:
+            made.close()
     complaints = [complaint for made in bench.clients for complaint in made.complaints()]
     if complaints:
         listed = "\n".join(f"- {complaint}" for complaint in complaints)

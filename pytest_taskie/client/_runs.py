@@ -6,7 +6,7 @@ Pure: knows the shape of Claude Code's events and transcript; starts nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_taskie._judgement import judge
@@ -52,9 +52,9 @@ class Story:
 
 @dataclass(frozen=True)
 class Run(Story):
-    """One prompt, from the client's start to its end."""
+    """One prompt, from the client's start to its end. A session's client goes on and has no `exit_code` yet."""
 
-    exit_code: int
+    exit_code: int | None
     stdout: str = field(repr=False)
     stderr: str
     duration: float
@@ -105,7 +105,8 @@ def feedback_text(event: Json) -> str | None:
     """The text with which a client goes on after a block; None for every other event."""
     if event.get("type") != "user" or event.get("parent_tool_use_id"):
         return None
-    text = text_of(event.get("message", {}))
+    message = event.get("message")
+    text = text_of(message) if isinstance(message, Mapping) else ""
     return text if text.startswith(FEEDBACK) else None
 
 
@@ -135,7 +136,8 @@ def read_stops(events: Sequence[Json], hook_runs: Sequence[HookRun]) -> list[Sto
 
 
 def _context(report: Json) -> str | None:
-    return judge(int(report.get("exit_code") or 0), str(report.get("stdout", "")), "").context
+    code = report.get("exit_code")
+    return judge(code if isinstance(code, int) else 0, str(report.get("stdout", "")), "").context
 
 
 def _grouped(events: Sequence[Json]) -> Iterable[tuple[list[Json], list[str], bool]]:

@@ -16,10 +16,11 @@ from typing import Any, Protocol, Union
 from pytest_taskie._environment import without_proxies
 from pytest_taskie._processes import Finished
 from pytest_taskie.client import _isolation as isolation
-from pytest_taskie.client._hook_runs import SPY_MARK
+from pytest_taskie.client._held import Held
+from pytest_taskie.client._hook_runs import SPY_MARK, Json
 from pytest_taskie.client._installation import Installation
 from pytest_taskie.client._request import Request
-from pytest_taskie.client._runs import Json, Run, Story, parse_lines
+from pytest_taskie.client._runs import Run, Story, parse_lines
 from pytest_taskie.client._script import Script, Turn, When
 from pytest_taskie.client._server import Dialect, ScriptedServer
 
@@ -75,6 +76,7 @@ class ScriptedClient(ABC):
         self._script = Script()
         self._failures: list[str] = []
         self._folders = 0
+        self._held: list[Held] = []
         bench.clients.append(self)
 
     @property
@@ -121,7 +123,9 @@ class ScriptedClient(ABC):
         self._write_hooks(home, records)
         before = len(self._script.requests)
         finished = self._start(text, [*self._args, *args], environment, cwd, timeout)
-        return self._tell(finished, parse_lines(finished.stdout), self._script.requests[before:], home, records)
+        events = parse_lines(finished.stdout)
+        told = recorded(records, self._session_of(events))
+        return self._tell(vars(finished), events, self._script.requests[before:], home, told)
 
     def _make_records(self) -> Path:
         """An empty folder for what the spy sees."""
@@ -130,16 +134,29 @@ class ScriptedClient(ABC):
         records.mkdir(parents=True)
         return records
 
+    def _session_of(self, events: Sequence[Json]) -> str:
+        return next((str(e[self._session]) for e in events if e.get(self._session)), "")
+
     def _tell(
-        self, finished: Finished, events: Sequence[Json], requests: Sequence[Request], home: Path, records: Path
+        self,
+        outcome: Mapping[str, Any],
+        events: Sequence[Json],
+        requests: Sequence[Request],
+        home: Path,
+        records: Mapping[str, Json],
     ) -> Run:
         """What happened, from all that is left of it."""
-        session = next((str(e[self._session]) for e in events if e.get(self._session)), "")
+        session = self._session_of(events)
         transcript = _entries(self._transcripts(home, session) if session else ())
-        story = self._read(events, requests, _recorded(records, session), transcript)
-        run = Run(**vars(finished), **vars(story), requests=tuple(requests), events=events, transcript=transcript)
+        story = self._read(events, requests, records, transcript)
+        run = Run(**outcome, **vars(story), requests=tuple(requests), events=events, transcript=transcript)
         self.runs.append(run)
         return run
+
+    def close(self) -> None:
+        """End what a test has left open."""
+        for held in self._held:
+            held.end()
 
     @abstractmethod
     def _write_hooks(self, home: Path, records: Path) -> None:
@@ -174,7 +191,13 @@ class ScriptedClient(ABC):
         """Write what the client must find before it starts."""
 
     def _execute(
-        self, arguments: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None, stdin: bytes = b""
+        self,
+        arguments: Sequence[str],
+        env: Environment,
+        cwd: Where | None,
+        timeout: float | None,
+        stdin: bytes = b"",
+        before: Sequence[str] = (),
     ) -> Finished:
         server = ScriptedServer(self._script, self.dialects)
         where = self.project.path if cwd is None else Path(cwd)
@@ -182,7 +205,8 @@ class ScriptedClient(ABC):
 
         def program(url: str) -> isolation.Program:
             self._prepare(url, env)
-            return isolation.Program([*self.installation.command, *arguments], {**env, **self._address(url)}, where)
+            command = [*before, *self.installation.command, *arguments]
+            return isolation.Program(command, {**env, **self._address(url)}, where)
 
         finished = isolation.run(program, timeout=limit, serve=server.serve, stdin=stdin, network=self._network)
         self._failures += server.failures
@@ -252,7 +276,7 @@ def _spied(group: Any, spy: Mapping[str, Any]) -> Any:
     return group
 
 
-def _recorded(records: Path, session: str) -> dict[str, Json]:
+def recorded(records: Path, session: str) -> dict[str, Json]:
     """What the spy has kept of one session, oldest first: a client that a hook starts has the spy too."""
     files = sorted(records.iterdir(), key=lambda file: file.stat().st_mtime_ns)
     found = {file.name: entry for file in files for entry in _entries([file])}
