@@ -8,6 +8,7 @@ __all__ = [
     "ClaudeClient",
     "CodexClient",
     "HookRun",
+    "HttpHook",
     "Request",
     "Run",
     "Session",
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_taskie.client._codex import CodexClient
     from pytest_taskie.client._held import SessionError
     from pytest_taskie.client._hook_runs import HookRun
+    from pytest_taskie.client._http_hook import HttpHook
     from pytest_taskie.client._request import Request
     from pytest_taskie.client._runs import Run, Stop
     from pytest_taskie.client._script import Turn, api_error, delay, repeat, structured, tool, verdict
@@ -39,6 +41,7 @@ else:
         "_codex": ("CodexClient",),
         "_held": ("SessionError",),
         "_hook_runs": ("HookRun",),
+        "_http_hook": ("HttpHook",),
         "_request": ("Request",),
         "_runs": ("Run", "Stop"),
         "_script": ("Turn", "api_error", "delay", "repeat", "structured", "tool", "verdict"),

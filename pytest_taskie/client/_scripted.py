@@ -22,7 +22,7 @@ from pytest_taskie.client._installation import Installation
 from pytest_taskie.client._request import Request
 from pytest_taskie.client._runs import Run, Story, parse_lines
 from pytest_taskie.client._script import Script, Turn, When
-from pytest_taskie.client._server import Dialect, ScriptedServer
+from pytest_taskie.client._server import Dialect, Other, ScriptedServer
 
 Where = Union[str, "os.PathLike[str]"]
 HookCommand = Union[str, Mapping[str, Any]]
@@ -49,6 +49,7 @@ class Bench:
     scratch: Path
     network: bool = False
     clients: list[ScriptedClient] = field(default_factory=list)
+    served: Mapping[str, Other] = field(default_factory=dict)
 
 
 class ScriptedClient(ABC):
@@ -73,6 +74,7 @@ class ScriptedClient(ABC):
         self._env = dict(env or {})
         self._scratch = bench.scratch / str(len(bench.clients))
         self._network = bench.network
+        self._served = bench.served
         self._script = Script()
         self._failures: list[str] = []
         self._folders = 0
@@ -94,7 +96,8 @@ class ScriptedClient(ABC):
 
         Without `when` it is the agent that `prompt` talks to. With it, every conversation whose first prompt contains
         the text (or matches the pattern): a reviewer, a subagent. `toolless` takes conversations that have no tools,
-        which are otherwise the client's own and answered silently.
+        which are otherwise the client's own and answered silently; those it knows by their newest message too, in which
+        a `prompt` hook asks.
         """
         self._script.add(turns, when, toolless=toolless)
 
@@ -199,7 +202,7 @@ class ScriptedClient(ABC):
         stdin: bytes = b"",
         before: Sequence[str] = (),
     ) -> Finished:
-        server = ScriptedServer(self._script, self.dialects)
+        server = ScriptedServer(self._script, self.dialects, self._served)
         where = self.project.path if cwd is None else Path(cwd)
         limit = self.timeout if timeout is None else timeout
 
