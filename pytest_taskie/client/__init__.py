@@ -9,6 +9,7 @@ __all__ = [
     "CodexClient",
     "HookRun",
     "HttpHook",
+    "McpServer",
     "Request",
     "Run",
     "Session",
@@ -17,6 +18,7 @@ __all__ = [
     "Turn",
     "api_error",
     "delay",
+    "elicit",
     "repeat",
     "structured",
     "tool",
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from pytest_taskie.client._held import SessionError
     from pytest_taskie.client._hook_runs import HookRun
     from pytest_taskie.client._http_hook import HttpHook
+    from pytest_taskie.client._mcp import McpServer, elicit
     from pytest_taskie.client._request import Request
     from pytest_taskie.client._runs import Run, Stop
     from pytest_taskie.client._script import Turn, api_error, delay, repeat, structured, tool, verdict
@@ -42,6 +45,7 @@ else:
         "_held": ("SessionError",),
         "_hook_runs": ("HookRun",),
         "_http_hook": ("HttpHook",),
+        "_mcp": ("McpServer", "elicit"),
         "_request": ("Request",),
         "_runs": ("Run", "Stop"),
         "_script": ("Turn", "api_error", "delay", "repeat", "structured", "tool", "verdict"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Callable, TypeVar
 
 import pytest
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_taskie.client._codex import CodexClient
     from pytest_taskie.client._http_hook import HttpHook
     from pytest_taskie.client._installation import Installation, Kind, Wanted
+    from pytest_taskie.client._mcp import McpServer
     from pytest_taskie.client._scripted import ScriptedClient
     from pytest_taskie.client._server import Other
 
@@ -153,6 +154,15 @@ def http_hook(_taskie_served: dict[str, Other], pytestconfig: pytest.Config) -> 
         _taskie_served[PREFIX] = hook.reply
         yield hook
     _fail_for(hook.complaints())
+
+
+@pytest.fixture
+def mcp_server(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], McpServer]:
+    """Make a scripted MCP server: `server = mcp_server("notes")`, `claude_client(args=server.args)`."""
+    from pytest_taskie.client import McpServer
+
+    folder = tmp_path_factory.mktemp("mcp")
+    return lambda name: McpServer(name, folder / name)
 
 
 @pytest.fixture
