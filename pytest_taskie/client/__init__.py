@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING
 __all__ = [
     "ClaudeClient",
     "CodexClient",
+    "HookRun",
+    "HttpHook",
+    "McpServer",
     "Request",
     "Run",
+    "Session",
+    "SessionError",
     "Stop",
     "Turn",
     "api_error",
     "delay",
+    "elicit",
     "repeat",
     "structured",
     "tool",
@@ -22,17 +28,27 @@ __all__ = [
 if TYPE_CHECKING:
     from pytest_taskie.client._claude import ClaudeClient
     from pytest_taskie.client._codex import CodexClient
+    from pytest_taskie.client._held import SessionError
+    from pytest_taskie.client._hook_runs import HookRun
+    from pytest_taskie.client._http_hook import HttpHook
+    from pytest_taskie.client._mcp import McpServer, elicit
     from pytest_taskie.client._request import Request
     from pytest_taskie.client._runs import Run, Stop
     from pytest_taskie.client._script import Turn, api_error, delay, repeat, structured, tool, verdict
+    from pytest_taskie.client._session import Session
 else:
     from pytest_taskie import _lazy
 
     _MODULES = {
         "_claude": ("ClaudeClient",),
         "_codex": ("CodexClient",),
+        "_held": ("SessionError",),
+        "_hook_runs": ("HookRun",),
+        "_http_hook": ("HttpHook",),
+        "_mcp": ("McpServer", "elicit"),
         "_request": ("Request",),
         "_runs": ("Run", "Stop"),
         "_script": ("Turn", "api_error", "delay", "repeat", "structured", "tool", "verdict"),
+        "_session": ("Session",),
     }
     __getattr__ = _lazy(__name__, _MODULES)

@@ -5,14 +5,27 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pytest_taskie._processes import Finished
+from pytest_taskie.client._held import Held
+from pytest_taskie.client._hook_runs import Json, read_hook_runs, spy_record
 from pytest_taskie.client._request import Request
-from pytest_taskie.client._runs import Json, Run, Story, feedback_text, read_stops, system_messages
-from pytest_taskie.client._scripted import SPY_MARK, TIMEOUT, Environment, Hooks, ScriptedClient, Where, hook_groups
+from pytest_taskie.client._runs import Run, Story, feedback_text, read_stops, system_messages
+from pytest_taskie.client._scripted import (
+    TIMEOUT,
+    Environment,
+    Hooks,
+    ScriptedClient,
+    Where,
+    hook_groups,
+    recorded,
+)
 from pytest_taskie.client._server import MESSAGES
+from pytest_taskie.client._session import LIFETIME, Session
 
 REPORTS = "--include-hook-events"
 # Every tool that a script may want, in all versions: the client ignores names it does not know. More than
@@ -20,6 +33,29 @@ REPORTS = "--include-hook-events"
 ALLOWED_TOOLS = (
     "Agent,Bash,Edit,Glob,Grep,MultiEdit,NotebookEdit,Read,Skill,SlashCommand,Task,TodoWrite,WebFetch,WebSearch,Write"
 )
+
+
+@dataclass
+class Seen:
+    """How much of what a session leaves has been told."""
+
+    requests: int
+    session: str = ""
+    records: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
+
+    def news(self, records: Mapping[str, Json], events: Sequence[Json], ended: bool) -> dict[str, Json]:
+        """What the spy has kept for these events, and what the client never reports; a report may be on its way."""
+        now = {spy_record(event) for event in events}
+        self.reported |= {str(event.get("hook_event")) for event in events if "hook_event" in event}
+        found = {
+            name: stdin
+            for name, stdin in records.items()
+            if name in now
+            or (name not in self.records and (ended or stdin.get("hook_event_name") not in self.reported))
+        }
+        self.records |= found.keys()
+        return found
 
 
 class ClaudeClient(ScriptedClient):
@@ -59,15 +95,58 @@ class ClaudeClient(ScriptedClient):
         """Start the client on one prompt and wait for its end. `resume` goes on with the newest conversation."""
         return self._prompt(text, ["--continue", *args] if resume else args, env, cwd, timeout)
 
-    def _start(
-        self, text: str, args: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None
+    def session(
+        self,
+        *,
+        args: Sequence[str] = (),
+        env: Environment | None = None,
+        cwd: Where | None = None,
+        resume: bool = False,
+        timeout: float | None = None,
+        lifetime: float = LIFETIME,
+    ) -> Session:
+        """Start a client that stays: several prompts, permission questions, control. `timeout` is for each wait."""
+        records, environment = self._make_records(), self._environment(env)
+        home = Path(environment["HOME"])
+        self._write_hooks(home, records)
+        talk = ["--input-format", "stream-json", "--permission-prompt-tool", "stdio"]
+        more = [*(["--continue"] if resume else ()), *self._args, *args]
+        arguments = [*self._fixed(), *talk, *([REPORTS] if self._reports() else ()), *more]
+        seen = Seen(len(self._script.requests))
+
+        def tell(outcome: Mapping[str, Any], events: Sequence[Json], ended: bool) -> Run:
+            requests = self._script.requests[seen.requests :]
+            seen.requests += len(requests)
+            seen.session = self._session_of(events) or seen.session
+            told = seen.news(recorded(records, seen.session), events, ended)
+            return self._tell(outcome, events, requests, home, told)
+
+        held = Held(records.with_suffix(".pipes"), partial(self._hold, arguments, environment, cwd, lifetime))
+        self._held.append(held)
+        return Session(held, tell, self.timeout if timeout is None else timeout, self._failures.append)
+
+    def _hold(
+        self, arguments: Sequence[str], env: Environment, cwd: Where | None, lifetime: float, before: Sequence[str]
     ) -> Finished:
+        return self._execute(arguments, env, cwd, lifetime, before=before)
+
+    def _reports(self) -> bool:
+        """Whether the client knows the option; where nobody has tried yet, by its version."""
+        known = not self.installation.version or self.installation.numbers >= (2, 1)
+        return known and self.installation.command not in self._without_reports
+
+    def _fixed(self) -> list[str]:
         fixed = ["-p", "--output-format", "stream-json", "--verbose"]
         if self._tools:
             fixed += ["--allowedTools", self._tools]
         for plugin in self._plugins:
             fixed += ["--plugin-dir", os.fspath(plugin)]
-        program = self.installation.command
+        return fixed
+
+    def _start(
+        self, text: str, args: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None
+    ) -> Finished:
+        fixed, program = self._fixed(), self.installation.command
         if program not in self._without_reports:
             finished = self._execute([*fixed, REPORTS, *args, "--", text], env, cwd, timeout)
             if finished.exit_code == 0 or f"unknown option '{REPORTS}'" not in finished.stderr:
@@ -94,12 +173,15 @@ class ClaudeClient(ScriptedClient):
         path = home / ".claude" / "settings.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        ours = hook_groups(self._hooks, records, self._settings.get("hooks", {}))
-        theirs = found.get("hooks", {})
-        hooks = {
-            event: [*(g for g in theirs.get(event, ()) if g not in self._written.get(event, ())), *ours.get(event, ())]
-            for event in {**theirs, **ours}
+        theirs = {
+            event: [group for group in groups if group not in self._written.get(event, ())]
+            for event, groups in found.get("hooks", {}).items()
         }
+        beside = [self.project.path / ".claude" / name for name in ("settings.json", "settings.local.json")]
+        elsewhere = merged([theirs, *plugin_hooks(self._plugins), *(_read_json(file).get("hooks") for file in beside)])
+        ours = hook_groups(self._hooks, records, self._settings.get("hooks", {}), elsewhere)
+        # Ours first: the spy must be.
+        hooks = {event: [*ours.get(event, ()), *theirs.get(event, ())] for event in {**theirs, **ours}}
         path.write_text(json.dumps({**found, **self._settings, "hooks": hooks}), encoding="utf-8")
         self._written = ours
 
@@ -107,13 +189,48 @@ class ClaudeClient(ScriptedClient):
         return (home / ".claude" / "projects").glob(f"*/{session}.jsonl")
 
     def _read(
-        self, events: Sequence[Json], requests: Sequence[Request], stdins: Sequence[Json], transcript: Sequence[Json]
+        self,
+        events: Sequence[Json],
+        requests: Sequence[Request],
+        records: Mapping[str, Json],
+        transcript: Sequence[Json],
     ) -> Story:
-        stops = read_stops(events, stdins, SPY_MARK)
+        hook_runs = read_hook_runs(events, records)
+        stops = read_stops(events, hook_runs)
         told = [*map(feedback_text, events), *(stop.context for stop in stops)]
         return Story(
             stops=tuple(stops),
+            hook_runs=tuple(hook_runs),
             feedback=tuple(text for text in told if text is not None),
             system_messages=tuple(system_messages(transcript, events)),
             result=next((e for e in reversed(events) if e.get("type") == "result"), {}),
         )
+
+
+def plugin_hooks(plugins: Iterable[Where]) -> Iterable[Any]:
+    """The hooks that plugins bring; what cannot be read the client will complain about."""
+    for plugin in map(Path, plugins):
+        manifest = _read_json(plugin / ".claude-plugin" / "plugin.json").get("hooks")
+        named = manifest if isinstance(manifest, list) else [manifest]
+        files = ["hooks/hooks.json", *(path for path in named if isinstance(path, str))]
+        for source in [*(_read_json(plugin / file) for file in files), *named]:
+            if isinstance(source, Mapping):
+                yield source.get("hooks", source)
+
+
+def merged(sources: Iterable[Any]) -> dict[str, list[Any]]:
+    """The groups of each event, from all of them."""
+    found: dict[str, list[Any]] = {}
+    for source in sources:
+        for event, groups in source.items() if isinstance(source, Mapping) else ():
+            if isinstance(groups, list) and all(isinstance(group, Mapping) for group in groups):
+                found.setdefault(event, []).extend(groups)
+    return found
+
+
+def _read_json(path: Path) -> Mapping[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, Mapping) else {}

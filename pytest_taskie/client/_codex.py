@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_taskie._processes import Finished
+from pytest_taskie.client._hook_runs import Json, read_hook_runs
 from pytest_taskie.client._request import Request
 from pytest_taskie.client._responses import RESPONSES
-from pytest_taskie.client._runs import Json, Run, Stop, Story
+from pytest_taskie.client._runs import Run, Stop, Story
 from pytest_taskie.client._scripted import TIMEOUT, Environment, Hooks, ScriptedClient, Where, hook_groups
 
 # No retries: an error in a script should be one error in the run, and at once.
@@ -95,13 +96,20 @@ class CodexClient(ScriptedClient):
         return (home / ".codex" / "sessions").rglob(f"*{session}.jsonl")
 
     def _read(
-        self, events: Sequence[Json], requests: Sequence[Request], stdins: Sequence[Json], transcript: Sequence[Json]
+        self,
+        events: Sequence[Json],
+        requests: Sequence[Request],
+        records: Mapping[str, Json],
+        transcript: Sequence[Json],
     ) -> Story:
+        hook_runs = read_hook_runs((), records)
+        stdins = [run.stdin for run in hook_runs if run.event == "Stop"]
         feedback = _feedback(requests)
         texts = [e["item"]["text"] for e in events if e.get("item", {}).get("type") == "agent_message"]
         ended = [e for e in events if e.get("type") in ("turn.completed", "turn.failed")]
         return Story(
             stops=tuple(Stop("block" if at < len(feedback) else None, stdin) for at, stdin in enumerate(stdins)),
+            hook_runs=tuple(hook_runs),
             feedback=feedback,
             system_messages=(),
             result={**(ended[-1] if ended else {}), "result": texts[-1] if texts else ""},

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Callable, TypeVar
 
 import pytest
 
 if TYPE_CHECKING:
     from pytest_taskie.client._claude import ClaudeClient
     from pytest_taskie.client._codex import CodexClient
+    from pytest_taskie.client._http_hook import HttpHook
     from pytest_taskie.client._installation import Installation, Kind, Wanted
+    from pytest_taskie.client._mcp import McpServer
     from pytest_taskie.client._scripted import ScriptedClient
+    from pytest_taskie.client._server import Other
 
     C = TypeVar("C", bound=ScriptedClient)
 
@@ -101,15 +104,65 @@ def clients(kind: Kind, client: type[C], request: pytest.FixtureRequest) -> Iter
         request.getfixturevalue("_taskie_project"),
         request.getfixturevalue("tmp_path_factory").mktemp(f"{kind}-client"),
         network=check_isolation(request.config),
+        served=request.getfixturevalue("_taskie_served"),
     )
-    yield type(client.__name__, (client,), {"_bench": bench})
-    complaints = [complaint for made in bench.clients for complaint in made.complaints()]
+    try:
+        yield type(client.__name__, (client,), {"_bench": bench})
+    finally:
+        for made in bench.clients:
+            made.close()
+    _fail_for([complaint for made in bench.clients for complaint in made.complaints()])
+
+
+def _fail_for(complaints: Sequence[str]) -> None:
     if complaints:
         listed = "\n".join(f"- {complaint}" for complaint in complaints)
         pytest.fail(
             f"the script and the client did not agree (see docs/real-client.md, 'When the script is wrong'):\n{listed}",
             pytrace=False,
         )
+
+
+@pytest.fixture
+def _taskie_served() -> dict[str, Other]:
+    """What the clients of this test can reach besides their model."""
+    return {}
+
+
+@pytest.fixture
+def http_hook(_taskie_served: dict[str, Other], pytestconfig: pytest.Config) -> Iterator[HttpHook]:
+    """An `http` hook: `claude_client(hooks={"Stop": http_hook.entry})`, `http_hook.answers({…})`, `http_hook.posts`."""
+    from contextlib import ExitStack
+
+    from pytest_taskie.client import HttpHook
+    from pytest_taskie.client._http_hook import PREFIX
+    from pytest_taskie.client._namespace import PORT
+
+    with ExitStack() as stack:
+        origin = f"http://127.0.0.1:{PORT}"
+        if pytestconfig.getoption("--taskie-client-network"):
+            # There the model's server has another port for each run.
+            import socket
+
+            from pytest_taskie.client._script import Script
+            from pytest_taskie.client._server import ScriptedServer
+
+            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=64))
+            origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            stack.enter_context(ScriptedServer(Script(), {}, _taskie_served).serve(listener))
+        hook = HttpHook(origin)
+        _taskie_served[PREFIX] = hook.reply
+        yield hook
+    _fail_for(hook.complaints())
+
+
+@pytest.fixture
+def mcp_server(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], McpServer]:
+    """Make a scripted MCP server: `server = mcp_server("notes")`, `claude_client(args=server.args)`."""
+    from pytest_taskie.client import McpServer
+
+    folder = tmp_path_factory.mktemp("mcp")
+    return lambda name: McpServer(name, folder / name)
 
 
 @pytest.fixture

@@ -51,6 +51,11 @@ class Request:
         return text_of(spoken[-1]) if spoken else ""
 
     @property
+    def told(self) -> list[str]:
+        """Everything that the model is told: the system prompt and each message but its own."""
+        return [self.system, *(text_of(message) for message in self.messages if message.get("role") != "assistant")]
+
+    @property
     def is_housekeeping(self) -> bool:
         """A request that no test scripts: older clients warm up, and ask once more after structured output."""
         return self.prompt == "Warmup" or self._follows_structured_output()

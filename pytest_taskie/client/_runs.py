@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from pytest_taskie._judgement import judge
+from pytest_taskie.client._hook_runs import HookRun, Json, spy_record
 from pytest_taskie.client._request import Request, text_of
 
-Json = Mapping[str, Any]
 FEEDBACK = "Stop hook feedback:\n"
 
 
@@ -45,6 +44,7 @@ class Story:
     """The part of a run that each client tells in its own way."""
 
     stops: Sequence[Stop]
+    hook_runs: Sequence[HookRun] = field(repr=False)
     feedback: Sequence[str]
     system_messages: Sequence[str]
     result: Json = field(repr=False)
@@ -52,9 +52,9 @@ class Story:
 
 @dataclass(frozen=True)
 class Run(Story):
-    """One prompt, from the client's start to its end."""
+    """One prompt, from the client's start to its end. A session's client goes on and has no `exit_code` yet."""
 
-    exit_code: int
+    exit_code: int | None
     stdout: str = field(repr=False)
     stderr: str
     duration: float
@@ -73,9 +73,18 @@ class Run(Story):
         """The version that the client says it is; older ones say nothing."""
         return str(next((e["claude_code_version"] for e in self.events if "claude_code_version" in e), ""))
 
-    def hooks(self, event: str) -> list[Json]:
-        """The client's own report (`hook_response`) on every hook of one event, such as PreToolUse."""
-        return [e for e in self.events if e.get("subtype") == "hook_response" and e.get("hook_event") == event]
+    def hooks(self, event: str) -> list[HookRun]:
+        """Every run of the hooks of one event, such as PreToolUse, in the order in which they were started."""
+        return [run for run in self.hook_runs if run.event == event]
+
+    def landed(self, text: str) -> bool:
+        """Whether the agent's model was told this, by a hook or by anybody but itself.
+
+        The client's own questions (titles, summaries) and those of `prompt` hooks, which have no tools, do not count
+        beside an agent that has tools.
+        """
+        of_agents = [request for request in self.requests if request.tools] or self.requests
+        return any(text in told for request in of_agents for told in request.told)
 
 
 def parse_lines(text: str) -> list[Json]:
@@ -96,25 +105,26 @@ def feedback_text(event: Json) -> str | None:
     """The text with which a client goes on after a block; None for every other event."""
     if event.get("type") != "user" or event.get("parent_tool_use_id"):
         return None
-    text = text_of(event.get("message", {}))
+    message = event.get("message")
+    text = text_of(message) if isinstance(message, Mapping) else ""
     return text if text.startswith(FEEDBACK) else None
 
 
-def read_stops(events: Sequence[Json], inputs: Sequence[Json], mark: str) -> list[Stop]:
-    """The stops in the order in which they happened; `inputs` are the recorded stdins, one for each stop."""
+def read_stops(events: Sequence[Json], hook_runs: Sequence[HookRun]) -> list[Stop]:
+    """The stops in the order in which they happened."""
     if not any(event.get("subtype") == "hook_response" for event in events):
-        return _stops_without_reports(events, inputs)
+        return _stops_without_reports(events, [run.stdin for run in hook_runs if run.event == "Stop"])
+    stdins = {str(run.report.get("hook_id")): run.stdin for run in hook_runs}
     found: list[Stop] = []
-    for number, (reports, said, went_on) in enumerate(_grouped(events)):
-        real = [report for report in reports if mark not in str(report.get("stderr", ""))]
-        stdin = inputs[number] if number < len(inputs) else None
+    for reports, said, went_on in _grouped(events):
+        real = [report for report in reports if spy_record(report) is None]
         for report in real:
             blocks = bool(said) and (len(real) == 1 or _said_by(report, said))
             context = _context(report) if went_on and not blocks else None
             found.append(
                 Stop(
                     "block" if blocks or context is not None else None,
-                    stdin,
+                    stdins.get(str(report.get("hook_id"))),
                     str(report.get("stdout", "")),
                     str(report.get("stderr", "")),
                     report.get("exit_code"),
@@ -126,7 +136,8 @@ def read_stops(events: Sequence[Json], inputs: Sequence[Json], mark: str) -> lis
 
 
 def _context(report: Json) -> str | None:
-    return judge(int(report.get("exit_code") or 0), str(report.get("stdout", "")), "").context
+    code = report.get("exit_code")
+    return judge(code if isinstance(code, int) else 0, str(report.get("stdout", "")), "").context
 
 
 def _grouped(events: Sequence[Json]) -> Iterable[tuple[list[Json], list[str], bool]]:
@@ -156,7 +167,7 @@ def _said_by(report: Json, said: Sequence[str]) -> bool:
     return bool(reason) and any(str(reason) in text for text in said)
 
 
-def _stops_without_reports(events: Sequence[Json], inputs: Sequence[Json]) -> list[Stop]:
+def _stops_without_reports(events: Sequence[Json], inputs: Sequence[Json | None]) -> list[Stop]:
     # Every block is followed by an answer and another stop; feedback that no answer follows was overruled.
     answered = max((at for at, event in enumerate(events) if event.get("type") == "assistant"), default=-1)
     blocks = sum(1 for at, event in enumerate(events) if at < answered and feedback_text(event) is not None)

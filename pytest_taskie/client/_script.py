@@ -115,10 +115,15 @@ class Conversation:
     def speaks(self, request: Request) -> bool:
         if not request.tools and not self.toolless:
             return False
-        if self.when is None:
-            return True
-        prompt = request.prompt
-        return self.when in prompt if isinstance(self.when, str) else self.when.search(prompt) is not None
+        return self.when is None or self._finds(request.prompt) or self.is_asked(request)
+
+    def is_asked(self, request: Request) -> bool:
+        """Whether it is asked for by the newest message: a `prompt` hook shows the whole conversation, then asks."""
+        return self.when is not None and not request.tools and self.toolless and self._finds(request.last)
+
+    def _finds(self, text: str) -> bool:
+        assert self.when is not None
+        return self.when in text if isinstance(self.when, str) else self.when.search(text) is not None
 
     def next(self) -> Turn | None:
         if self.taken < len(self.turns):
@@ -168,7 +173,7 @@ class Script:
             if request.is_housekeeping:
                 return "ok"
             # A named conversation comes before the default one, whatever the order in the test.
-            candidates = sorted(self.agents, key=lambda agent: agent.when is None)
+            candidates = sorted(self.agents, key=lambda agent: (agent.when is None, not agent.is_asked(request)))
             agent = next((agent for agent in candidates if agent.speaks(request)), None)
             if agent is None and not request.tools:
                 # Titles, summaries, quota checks: the client asks for them as it likes.

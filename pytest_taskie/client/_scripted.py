@@ -16,18 +16,19 @@ from typing import Any, Protocol, Union
 from pytest_taskie._environment import without_proxies
 from pytest_taskie._processes import Finished
 from pytest_taskie.client import _isolation as isolation
+from pytest_taskie.client._held import Held
+from pytest_taskie.client._hook_runs import SPY_MARK, Json
 from pytest_taskie.client._installation import Installation
 from pytest_taskie.client._request import Request
-from pytest_taskie.client._runs import Json, Run, Story, parse_lines
+from pytest_taskie.client._runs import Run, Story, parse_lines
 from pytest_taskie.client._script import Script, Turn, When
-from pytest_taskie.client._server import Dialect, ScriptedServer
+from pytest_taskie.client._server import Dialect, Other, ScriptedServer
 
 Where = Union[str, "os.PathLike[str]"]
 HookCommand = Union[str, Mapping[str, Any]]
 Hooks = Mapping[str, Union[HookCommand, Sequence[HookCommand]]]
 Environment = Mapping[str, str]
 TIMEOUT = 60.0
-SPY_MARK = "taskie-spy-recorded"
 
 
 class Workspace(Protocol):
@@ -48,6 +49,7 @@ class Bench:
     scratch: Path
     network: bool = False
     clients: list[ScriptedClient] = field(default_factory=list)
+    served: Mapping[str, Other] = field(default_factory=dict)
 
 
 class ScriptedClient(ABC):
@@ -72,8 +74,11 @@ class ScriptedClient(ABC):
         self._env = dict(env or {})
         self._scratch = bench.scratch / str(len(bench.clients))
         self._network = bench.network
+        self._served = bench.served
         self._script = Script()
         self._failures: list[str] = []
+        self._folders = 0
+        self._held: list[Held] = []
         bench.clients.append(self)
 
     @property
@@ -91,7 +96,8 @@ class ScriptedClient(ABC):
 
         Without `when` it is the agent that `prompt` talks to. With it, every conversation whose first prompt contains
         the text (or matches the pattern): a reviewer, a subagent. `toolless` takes conversations that have no tools,
-        which are otherwise the client's own and answered silently.
+        which are otherwise the client's own and answered silently; those it knows by their newest message too, in which
+        a `prompt` hook asks.
         """
         self._script.add(turns, when, toolless=toolless)
 
@@ -114,24 +120,46 @@ class ScriptedClient(ABC):
         self, text: str, args: Sequence[str], env: Environment | None, cwd: Where | None, timeout: float | None
     ) -> Run:
         """One prompt from start to end. The methods below say what is different in each client."""
-        records = self._scratch / f"stops-{len(self.runs)}"
-        records.mkdir(parents=True)
+        records = self._make_records()
         environment = self._environment(env)
         home = Path(environment["HOME"])
         self._write_hooks(home, records)
         before = len(self._script.requests)
         finished = self._start(text, [*self._args, *args], environment, cwd, timeout)
-        requests = tuple(self._script.requests[before:])
         events = parse_lines(finished.stdout)
-        session = next((str(e[self._session]) for e in events if e.get(self._session)), "")
+        told = recorded(records, self._session_of(events))
+        return self._tell(vars(finished), events, self._script.requests[before:], home, told)
+
+    def _make_records(self) -> Path:
+        """An empty folder for what the spy sees."""
+        self._folders += 1
+        records = self._scratch / f"told-{self._folders}"
+        records.mkdir(parents=True)
+        return records
+
+    def _session_of(self, events: Sequence[Json]) -> str:
+        return next((str(e[self._session]) for e in events if e.get(self._session)), "")
+
+    def _tell(
+        self,
+        outcome: Mapping[str, Any],
+        events: Sequence[Json],
+        requests: Sequence[Request],
+        home: Path,
+        records: Mapping[str, Json],
+    ) -> Run:
+        """What happened, from all that is left of it."""
+        session = self._session_of(events)
         transcript = _entries(self._transcripts(home, session) if session else ())
-        stdins = _entries(sorted(records.iterdir(), key=lambda file: file.stat().st_mtime_ns))
-        # A client that a hook starts has the spy too: its session is another.
-        stdins = [entry for entry in stdins if entry.get("session_id") == session]
-        story = self._read(events, requests, stdins, transcript)
-        run = Run(**vars(finished), **vars(story), requests=requests, events=events, transcript=transcript)
+        story = self._read(events, requests, records, transcript)
+        run = Run(**outcome, **vars(story), requests=tuple(requests), events=events, transcript=transcript)
         self.runs.append(run)
         return run
+
+    def close(self) -> None:
+        """End what a test has left open."""
+        for held in self._held:
+            held.end()
 
     @abstractmethod
     def _write_hooks(self, home: Path, records: Path) -> None:
@@ -149,7 +177,11 @@ class ScriptedClient(ABC):
 
     @abstractmethod
     def _read(
-        self, events: Sequence[Json], requests: Sequence[Request], stdins: Sequence[Json], transcript: Sequence[Json]
+        self,
+        events: Sequence[Json],
+        requests: Sequence[Request],
+        records: Mapping[str, Json],
+        transcript: Sequence[Json],
     ) -> Story:
         """What happened, as this client tells it."""
 
@@ -162,15 +194,22 @@ class ScriptedClient(ABC):
         """Write what the client must find before it starts."""
 
     def _execute(
-        self, arguments: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None, stdin: bytes = b""
+        self,
+        arguments: Sequence[str],
+        env: Environment,
+        cwd: Where | None,
+        timeout: float | None,
+        stdin: bytes = b"",
+        before: Sequence[str] = (),
     ) -> Finished:
-        server = ScriptedServer(self._script, self.dialects)
+        server = ScriptedServer(self._script, self.dialects, self._served)
         where = self.project.path if cwd is None else Path(cwd)
         limit = self.timeout if timeout is None else timeout
 
         def program(url: str) -> isolation.Program:
             self._prepare(url, env)
-            return isolation.Program([*self.installation.command, *arguments], {**env, **self._address(url)}, where)
+            command = [*before, *self.installation.command, *arguments]
+            return isolation.Program(command, {**env, **self._address(url)}, where)
 
         finished = isolation.run(program, timeout=limit, serve=server.serve, stdin=stdin, network=self._network)
         self._failures += server.failures
@@ -204,19 +243,47 @@ class ScriptedClient(ABC):
 
 
 def hook_groups(
-    hooks: Hooks, records: Path, given: Mapping[str, Sequence[Any]] | None = None
-) -> dict[str, list[Mapping[str, Any]]]:
-    """Hooks as a settings file has them: those given in that form, the plain commands, and the spy.
+    hooks: Hooks,
+    records: Path,
+    given: Mapping[str, Sequence[Any]] | None = None,
+    elsewhere: Mapping[str, Sequence[Any]] | None = None,
+) -> dict[str, list[Any]]:
+    """Hooks as a settings file has them: those given in that form, the plain commands, and the spy beside them all.
 
-    The spy is a Stop hook that keeps the event: the client reports a hook's output, but not its input.
+    The spy is a hook that keeps the event: the client reports a hook's output, but not its input. It is the first
+    wherever a hook is, with the same matcher, also beside those that are `elsewhere`: a client runs the same command
+    only once. At Stop it always is.
     """
-    spy = f"cat > {shlex.quote(str(records))}/$$; echo {SPY_MARK} >&2"
-    groups: dict[str, list[Mapping[str, Any]]] = {event: list(of) for event, of in (given or {}).items()}
-    for event, commands in [*hooks.items(), ("Stop", spy)]:
+    spy = {"type": "command", "command": f"cat > {shlex.quote(str(records))}/$$; echo {SPY_MARK} $$ >&2"}
+    groups: dict[str, list[Any]] = {"Stop": [{"hooks": [spy]}]}
+    for event, of in (given or {}).items():
+        groups.setdefault(event, []).extend(_spied(group, spy) for group in of)
+    for event, commands in hooks.items():
         listed = [commands] if isinstance(commands, (str, Mapping)) else commands
         entries = [{"command": command} if isinstance(command, str) else command for command in listed]
-        groups.setdefault(event, []).append({"hooks": [{"type": "command", **entry} for entry in entries]})
+        plain = {"hooks": [{"type": "command", **entry} for entry in entries]}
+        groups.setdefault(event, []).append(_spied(plain, spy))
+    for event, of in (elsewhere or {}).items():
+        for group in of:
+            matcher = {"matcher": group["matcher"]} if isinstance(group, Mapping) and "matcher" in group else {}
+            alone = {**matcher, "hooks": [spy]}
+            if alone not in groups.setdefault(event, []):
+                groups[event].append(alone)
     return groups
+
+
+def _spied(group: Any, spy: Mapping[str, Any]) -> Any:
+    """What is not a group stays as it is: the client is to see it, and not this code."""
+    if isinstance(group, Mapping) and isinstance(group.get("hooks"), list):
+        return {**group, "hooks": [spy, *group["hooks"]]}
+    return group
+
+
+def recorded(records: Path, session: str) -> dict[str, Json]:
+    """What the spy has kept of one session, oldest first: a client that a hook starts has the spy too."""
+    files = sorted(records.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    found = {file.name: entry for file in files for entry in _entries([file])}
+    return {name: entry for name, entry in found.items() if entry.get("session_id") == session}
 
 
 def _entries(files: Iterable[Path]) -> list[Json]:

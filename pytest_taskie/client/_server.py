@@ -43,6 +43,8 @@ class HttpReply:
 
 
 Dialect = Callable[[Request, "list[Union[str, ToolCall]]", int], HttpReply]
+# Whatever else is served under the first part of a path: a hook, and not the model.
+Other = Callable[[str, Mapping[str, str], bytes], HttpReply]
 
 
 def json_reply(status: int, value: Any) -> HttpReply:
@@ -57,9 +59,10 @@ def events_reply(events: list[tuple[str, Mapping[str, Any]]]) -> HttpReply:
 class ScriptedServer:
     """Answers from the script until it is closed. `failures` are mistakes of this server or of a callable turn."""
 
-    def __init__(self, script: Script, paths: Mapping[str, Dialect]) -> None:
+    def __init__(self, script: Script, paths: Mapping[str, Dialect], others: Mapping[str, Other] | None = None) -> None:
         self.script = script
         self.paths = paths
+        self.others = others or {}
         self.failures: list[str] = []
         self.closing = threading.Event()
         self._asked = 0
@@ -84,6 +87,9 @@ class ScriptedServer:
     def reply(self, path: str, headers: Mapping[str, str], content: bytes) -> HttpReply:
         """What the script says to one POST."""
         plain = path.partition("?")[0]
+        other = self.others.get(f"/{plain.split('/')[1]}") if plain.startswith("/") else None
+        if other is not None:
+            return other(path, headers, content)
         if plain.endswith("/count_tokens"):
             return json_reply(200, {"input_tokens": 1})
         dialect = self.paths.get(plain)

@@ -248,7 +248,7 @@ def test_without_a_state_the_shell_answers(claude_client: Client, specified: Pro
     client.agent(tool("Write", file_path=str(specified.path / "src" / "new.py"), content="x = 1\n"), "Done.")
     run = client.prompt("go")
     # Clients before 2.1 do not say what a hook printed.
-    assert [hook["stdout"] for hook in run.hooks("PreToolUse")] == ([""] if version >= (2, 1) else [])
+    assert [hook.stdout for hook in run.hooks("PreToolUse")] == ([""] if version >= (2, 1) else [None])
     assert (specified.path / "src" / "new.py").exists()
 
 
