@@ -7,9 +7,11 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from taskie.autopilot import MARKER
 from taskie.autopilot.table import Refused
 from taskie.git import Git
 from taskie.protocol import shown
+from taskie.store import mode_of, replace, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +26,7 @@ def create(top: str, spec_id: str, spec_path: str, env: Mapping[str, str]) -> tu
     name = _OTHERS.sub("-", spec_id).strip("-.")
     branch = f"autopilot/{name}"
     path = os.path.join(top, DIRECTORY, name)
+    sweep(os.path.join(path, MARKER))  # left there by a command that could not undo its worktree
     git = Git(top, env, time.monotonic() + SECONDS)
     if git.attempt(["rev-parse", "--git-dir"])[0]:
         raise Refused(f"{top} is not in a git repository: leave out --worktree")
@@ -53,9 +56,8 @@ def _ignore(directory: str) -> None:
     """So that the project itself does not see what is in there."""
     try:
         os.makedirs(directory, exist_ok=True)
-        with open(os.path.join(directory, ".gitignore"), "x") as file:
-            file.write("*\n")
-    except FileExistsError:
-        pass
     except OSError as error:
         raise Refused(f"{directory} cannot be made ({error.strerror})") from None
+    path = os.path.join(directory, ".gitignore")
+    if not mode_of(path):
+        replace(path, b"*\n")

@@ -158,3 +158,16 @@ def test_an_engine_whose_files_the_disk_does_not_show(checked_hook: CheckedHook,
     result = checked_hook(process=True, env=faulty(f"stat={EIO}@/taskie/claudex/__init__.py"))
     assert_blocked(result, "nested")
     assert "engine claudex failed (ImportError: taskie.claudex cannot be read)" in result.stderr
+
+
+def test_a_worktree_for_which_there_was_no_room_at_first(project: Project, faulty: Faulty) -> None:
+    """Half a `.gitignore` would show the whole of it to the project's own git, for good."""
+    project.git()
+    (project.path / "spec.md").write_text("# Spec\n")
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "Begin")
+    words = ["autopilot", "init", "--worktree", "SPEC-1", "spec.md"]
+    full = faulty(f"write={errno.ENOSPC}@/.worktrees/.gitignore", f"write={errno.ENOSPC}@/..gitignore.new")
+    assert run_process(words, cwd=project.path, env={**project.env, **full}).code == 1
+    assert run_process(words, cwd=project.path, env=project.env).code == 0
+    assert project.git("status", "--porcelain") == ""
