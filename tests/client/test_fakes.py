@@ -140,3 +140,15 @@ def test_a_hook_in_the_real_client_finds_them(
     client.agent("Done.")
     client.prompt("go on")
     assert [call.argv for call in (*gh.calls, *fake_codex.calls)] == [("pr", "list"), ("exec", "Review it.")]
+
+
+def test_claude_without_a_prompt(claude_client: Any, tmp_path: Path) -> None:
+    real, fake = claude_client().command("-p"), faked("claude", "-p", tmp_path)
+    assert (fake.returncode, fake.stderr) == (real.exit_code, real.stderr)
+
+
+def test_codex_without_a_prompt(codex_client: Any, tmp_path: Path) -> None:
+    words = "exec --skip-git-repo-check"
+    real, fake = codex_client().command(*words.split()), faked("codex", words, tmp_path)
+    assert fake.returncode == real.exit_code
+    assert real.stderr.endswith(fake.stderr), "before it stands a warning about its home"
