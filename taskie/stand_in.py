@@ -259,7 +259,8 @@ class Agent:
     `verbs` are the names of the command before the prompt, which has options of its own, and `below` its own commands.
     `unknown`, `needless` and `missing` are what it says of an option that it does not know, that takes no value, that
     has none; `refused` is the exit code then. `promptless` is what it says without a prompt, and ends with 1.
-    `shy`: no value begins with a dash, and there is one prompt. `spares`: its Write tool refuses to overwrite a file that it has not read.
+    `shy`: no value begins with a dash, and there is one prompt.
+    `spares`: its Write tool refuses to overwrite a file that it has not read.
     """
 
     def __init__(
