@@ -135,7 +135,7 @@ def answer(scenario_dir: str, name: str, argv: Sequence[str], stdin: str, env: M
     if faults:
         return Reply("", faults[0] + "\n", agent.refused)
     if not asked:
-        return Reply("", "Error: Input must be provided either through stdin or as a prompt argument\n", 1)
+        return Reply("", agent.promptless + "\n", 1)
     if chosen is None:
         if not any(variable.startswith(mock) for variable in env):
             return unscripted(scenario_dir, name, number)
@@ -258,7 +258,8 @@ class Agent:
 
     `verbs` are the names of the command before the prompt, which has options of its own, and `below` its own commands.
     `unknown`, `needless` and `missing` are what it says of an option that it does not know, that takes no value, that
-    has none; `refused` is the exit code then. `shy`: no value begins with a dash, and there is one prompt.
+    has none; `refused` is the exit code then. `promptless` is what it says without a prompt, and ends with 1.
+    `shy`: no value begins with a dash, and there is one prompt.
     `spares`: its Write tool refuses to overwrite a file that it has not read.
     """
 
@@ -274,6 +275,7 @@ class Agent:
         needless: str,
         missing: str,
         refused: int,
+        promptless: str,
         shy: bool = False,
         spares: bool = False,
         variables: tuple[str, ...],
@@ -281,6 +283,7 @@ class Agent:
         self.prints, self._options, self._verb_options = prints, options, verb_options
         self.verbs, self.below, self.shy, self.spares, self.variables = verbs, below, shy, spares, variables
         self.unknown, self.needless, self.missing, self.refused = unknown, needless, missing, refused
+        self.promptless = promptless
 
     def options(self, *, verb: bool = False) -> dict[str, Option]:
         """What it knows, by each of its names; after the verb with `verb`."""
@@ -297,6 +300,7 @@ AGENTS = {
         needless="error: unknown option '{word}'",
         missing="error: option '{shown}' argument missing",
         refused=1,
+        promptless="Error: Input must be provided either through stdin or as a prompt argument when using --print",
         spares=True,
         variables=("ANTHROPIC", "CLAUDE"),
     ),
@@ -310,6 +314,7 @@ AGENTS = {
         needless="error: unexpected value '{value}' for '{option}' found; no more were expected",
         missing="error: a value is required for '{name} {takes}' but none was supplied",
         refused=2,
+        promptless="Reading prompt from stdin...\nNo prompt provided via stdin.",
         shy=True,
         variables=("CODEX", "OPENAI"),
     ),

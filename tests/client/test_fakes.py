@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_taskie import FakeCli, Fakes
 from pytest_taskie.client import repeat
 from pytest_taskie.client._fixtures import installation
 from taskie import agent_options, stand_in
@@ -128,3 +129,26 @@ def test_codex_takes_what_its_fake_takes(words: str, codex_client: Any, tmp_path
     client = codex_client()
     client.agent(repeat("Hi."))
     assert client.command(*words.split()).exit_code == faked("codex", words, tmp_path).returncode == 0
+
+
+def test_a_hook_in_the_real_client_finds_them(
+    claude_client: Any, hook_file: Any, fake_cli: Fakes, fake_codex: FakeCli
+) -> None:
+    gh = fake_cli("gh").answers("pr", "list")
+    fake_codex.says("Fine.")
+    client = claude_client(hooks={"Stop": hook_file("gh pr list; codex exec 'Review it.' < /dev/null")})
+    client.agent("Done.")
+    client.prompt("go on")
+    assert [call.argv for call in (*gh.calls, *fake_codex.calls)] == [("pr", "list"), ("exec", "Review it.")]
+
+
+def test_claude_without_a_prompt(claude_client: Any, tmp_path: Path) -> None:
+    real, fake = claude_client().command("-p"), faked("claude", "-p", tmp_path)
+    assert (fake.returncode, fake.stderr) == (real.exit_code, real.stderr)
+
+
+def test_codex_without_a_prompt(codex_client: Any, tmp_path: Path) -> None:
+    words = "exec --skip-git-repo-check"
+    real, fake = codex_client().command(*words.split()), faked("codex", words, tmp_path)
+    assert fake.returncode == real.exit_code
+    assert real.stderr.endswith(fake.stderr), "before it stands a warning about its home"

@@ -62,6 +62,11 @@ def test_the_first_that_is_not_used_up_answers(run_hook: RunHook, fake_cli: Fake
     assert said == ["queued", "whatever", "queued", "done", "whatever", "whatever"]
 
 
+def test_an_answer_for_any_number_of_calls_needs_none(fake_cli: Fakes) -> None:
+    gh = fake_cli("gh").answers("pr", times=None)
+    assert gh.complaints() == []
+
+
 def test_calls_show_what_arrived(run_hook: RunHook, fake_cli: Fakes, project: Project) -> None:
     notify = fake_cli("notify-send").answers(...)
     run_hook(command=["notify-send", "-u", "low", "it's done"], env={"MINE": "x"})
@@ -83,7 +88,7 @@ def test_one_that_reads_stdin_shows_it(run_hook: RunHook, fake_cli: Fakes) -> No
     assert curl.calls[0].stdin == "the event"
 
 
-def test_delay_and_hold(run_hook: RunHook, fake_cli: Fakes) -> None:
+def test_delay(run_hook: RunHook, fake_cli: Fakes) -> None:
     fake_cli("uv").answers("sync", delay=0.4)
     assert run_hook(command="uv sync").duration >= 0.4
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_taskie import FakeCli, Plan, Project
+from pytest_taskie import FakeCli, Fakes, Plan, Project
 
 pytest.importorskip("pytest_subprocess")
 
@@ -44,3 +44,9 @@ def test_output_into_a_file_or_a_descriptor(fake_claude: FakeCli, tmp_path: Path
 def test_only_the_fixtures_can(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="fixtures fake_claude, fake_codex and fake_cli only"):
         FakeCli("claude", tmp_path, {}).in_process()
+
+
+def test_what_needs_a_process_has_no_effect(fake_cli: Fakes) -> None:
+    curl = fake_cli("curl", reads_stdin=True).answers(..., runs="echo ran; exit 3").in_process()
+    done = subprocess.run(["curl", "-d", "@-"], input="posted", capture_output=True, text=True, check=True)
+    assert (done.stdout, curl.calls[0].stdin) == ("", "")

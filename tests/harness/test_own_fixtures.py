@@ -21,6 +21,8 @@ from pytest_taskie import assert_blocked
 
 def test_it({name}, run_hook, fake_claude, fake_codex{others}):
     assert {name} == {{"mine": True}}
+    fake_claude.says("One.")
+    fake_codex.says("Two.")
     assert_blocked(run_hook(command="claude -p x >&2; codex exec x >&2; exit 2"))
     assert len(fake_claude.calls) == len(fake_codex.calls) == 1
 """

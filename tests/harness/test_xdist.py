@@ -12,9 +12,9 @@ from pytest_taskie import assert_blocked
 @pytest.mark.parametrize("n", range(6))
 def test_it(plan, run_hook, fake_claude, n, seen=[]):
     plan.state.write(phase_iteration=n)
-    fake_claude.reviews(f"V{n}")
+    fake_claude.says(f"V{n}")
     result = run_hook(command="claude -p hello; cat .taskie/plans/test-plan/state.json >&2")
-    assert result.stdout == f"VERDICT: V{n}\\n"
+    assert result.stdout == f"V{n}\\n"
     assert f'"phase_iteration": {n}' in result.stderr
     assert len(fake_claude.calls) == 1
     assert plan.path not in seen
