@@ -15,6 +15,7 @@ __all__ = [
     "Session",
     "SessionError",
     "Stop",
+    "Terminal",
     "Turn",
     "api_error",
     "delay",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from pytest_taskie.client._runs import Run, Stop
     from pytest_taskie.client._script import Turn, api_error, delay, repeat, structured, tool, verdict
     from pytest_taskie.client._session import Session
+    from pytest_taskie.client._terminal import Terminal
 else:
     from pytest_taskie import _lazy
 
@@ -50,5 +52,6 @@ else:
         "_runs": ("Run", "Stop"),
         "_script": ("Turn", "api_error", "delay", "repeat", "structured", "tool", "verdict"),
         "_session": ("Session",),
+        "_terminal": ("Terminal",),
     }
     __getattr__ = _lazy(__name__, _MODULES)

@@ -26,8 +26,16 @@ from pytest_taskie.client._scripted import (
 )
 from pytest_taskie.client._server import MESSAGES
 from pytest_taskie.client._session import LIFETIME, Session
+from pytest_taskie.client._terminal import Terminal, open_terminal
 
 REPORTS = "--include-hook-events"
+# What an interactive client asks the first time.
+ANSWERED = {
+    "hasCompletedOnboarding": True,
+    "theme": "dark",
+    "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
+}
+TRUSTED = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
 # Every tool that a script may want, in all versions: the client ignores names it does not know. More than
 # this (--dangerously-skip-permissions) a test asks for itself.
 ALLOWED_TOOLS = (
@@ -125,6 +133,30 @@ class ClaudeClient(ScriptedClient):
         self._held.append(held)
         return Session(held, tell, self.timeout if timeout is None else timeout, self._failures.append)
 
+    def terminal(
+        self,
+        prompt: str | None = None,
+        *,
+        args: Sequence[str] = (),
+        env: Environment | None = None,
+        cwd: Where | None = None,
+        timeout: float | None = None,
+        lifetime: float = LIFETIME,
+    ) -> Terminal:
+        """Start an interactive client in a terminal, as one who has used it before and trusts this project has it."""
+        environment = self._environment({"TERM": "xterm-256color", **(env or {})})
+        home = Path(environment["HOME"])
+        # Without the spy: a person would see one hook more.
+        self._write_hooks(home, None)
+        _know(home, self.project.path if cwd is None else Path(cwd))
+        spoken = ["--", prompt] if prompt is not None else []
+        arguments = [*self._options(), *self._args, *args, *spoken]
+        start = partial(self._hold, arguments, environment, cwd, lifetime)
+        held = Held(self._make_records() / "pipes", start, open_terminal())
+        self._held.append(held)
+        limit = self.timeout if timeout is None else timeout
+        return Terminal(held, limit)
+
     def _hold(
         self, arguments: Sequence[str], env: Environment, cwd: Where | None, lifetime: float, before: Sequence[str]
     ) -> Finished:
@@ -136,12 +168,11 @@ class ClaudeClient(ScriptedClient):
         return known and self.installation.command not in self._without_reports
 
     def _fixed(self) -> list[str]:
-        fixed = ["-p", "--output-format", "stream-json", "--verbose"]
-        if self._tools:
-            fixed += ["--allowedTools", self._tools]
-        for plugin in self._plugins:
-            fixed += ["--plugin-dir", os.fspath(plugin)]
-        return fixed
+        return ["-p", "--output-format", "stream-json", "--verbose", *self._options()]
+
+    def _options(self) -> list[str]:
+        allowed = ["--allowedTools", self._tools] if self._tools else []
+        return [*allowed, *(word for plugin in self._plugins for word in ("--plugin-dir", os.fspath(plugin)))]
 
     def _start(
         self, text: str, args: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None
@@ -165,7 +196,7 @@ class ClaudeClient(ScriptedClient):
             "DISABLE_AUTOUPDATER": "1",
         }
 
-    def _write_hooks(self, home: Path, records: Path) -> None:
+    def _write_hooks(self, home: Path, records: Path | None) -> None:
         """The hooks go into the user's settings: a client that a hook starts inherits them there, as it would.
 
         What else is there stays: a command of the client may have installed a plugin meanwhile.
@@ -226,6 +257,13 @@ def merged(sources: Iterable[Any]) -> dict[str, list[Any]]:
             if isinstance(groups, list) and all(isinstance(group, Mapping) for group in groups):
                 found.setdefault(event, []).extend(groups)
     return found
+
+
+def _know(home: Path, project: Path) -> None:
+    path = home / ".claude.json"
+    found = _read_json(path)
+    projects = {**found.get("projects", {}), str(project): TRUSTED}
+    path.write_text(json.dumps({**ANSWERED, **found, "projects": projects}), encoding="utf-8")
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:

@@ -74,7 +74,7 @@ class CodexClient(ScriptedClient):
         fixed = ["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", *trust]
         return self._execute([*fixed, *args, "-"], env, cwd, timeout, text.encode("utf-8", "surrogateescape"))
 
-    def _write_hooks(self, home: Path, records: Path) -> None:
+    def _write_hooks(self, home: Path, records: Path | None) -> None:
         folder = home / ".codex"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "hooks.json").write_text(json.dumps({"hooks": hook_groups(self._hooks, records)}), encoding="utf-8")

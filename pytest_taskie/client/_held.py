@@ -35,13 +35,15 @@ class SessionError(Exception):
 class Held:
     """A client that runs until it ends, or is ended. `start` runs it, with a few words in front of its command."""
 
-    def __init__(self, folder: Path, start: Start, terminal: int | None = None) -> None:
+    def __init__(self, folder: Path, start: Start, terminal: tuple[int, int] | None = None) -> None:
         folder.mkdir(parents=True)
         self.stderr = b""
         self.finished: Finished | None = None
         self._failure: BaseException | None = None
-        os.mkfifo(folder / "leash")
-        self._leash: int | None = os.open(folder / "leash", os.O_RDWR)
+        self._theirs = terminal[1] if terminal else None
+        self._leash_path = folder / "leash"
+        os.mkfifo(self._leash_path)
+        self._leash: int | None = os.open(self._leash_path, os.O_RDWR)
         if terminal is None:
             for name in ("in", "out", "err"):
                 os.mkfifo(folder / name)
@@ -50,8 +52,10 @@ class Held:
             self._out = os.open(folder / "out", os.O_RDONLY | os.O_NONBLOCK)
             self._err: int | None = os.open(folder / "err", os.O_RDONLY | os.O_NONBLOCK)
         else:
-            (folder / "terminal").symlink_to(os.ttyname(terminal))
-            self._in = self._out = terminal
+            # Its other side stays open here, or it would be at an end before the client has opened it.
+            ours, theirs = terminal
+            (folder / "terminal").symlink_to(os.ttyname(theirs))
+            self._in = self._out = ours
             self._err = None
         ended, self._ends = os.pipe()
         self._ended = ended
@@ -126,10 +130,15 @@ class Held:
             self.hang_up()
             os.close(self._leash)
             self._leash = None
-            self._thread.join(3 * GRACE)
-            if self._thread.is_alive():
-                raise SessionError("the client could not be ended")
-            for number in (self._out, self._err, self._ended):
+            until = time.monotonic() + 3 * GRACE
+            while self._thread.is_alive():
+                # One who takes the leash only now waits until somebody has held it.
+                with contextlib.suppress(OSError):
+                    os.close(os.open(self._leash_path, os.O_WRONLY | os.O_NONBLOCK))
+                self._thread.join(0.02)
+                if time.monotonic() > until:
+                    raise SessionError("the client could not be ended")
+            for number in (self._out, self._err, self._ended, self._theirs):
                 if number is not None:
                     os.close(number)
             self._in = None

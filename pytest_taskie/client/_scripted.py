@@ -162,7 +162,7 @@ class ScriptedClient(ABC):
             held.end()
 
     @abstractmethod
-    def _write_hooks(self, home: Path, records: Path) -> None:
+    def _write_hooks(self, home: Path, records: Path | None) -> None:
         """Put the hooks, and the spy that records into this folder, where the client looks for them."""
 
     @abstractmethod
@@ -244,7 +244,7 @@ class ScriptedClient(ABC):
 
 def hook_groups(
     hooks: Hooks,
-    records: Path,
+    records: Path | None,
     given: Mapping[str, Sequence[Any]] | None = None,
     elsewhere: Mapping[str, Sequence[Any]] | None = None,
 ) -> dict[str, list[Any]]:
@@ -252,10 +252,11 @@ def hook_groups(
 
     The spy is a hook that keeps the event: the client reports a hook's output, but not its input. It is the first
     wherever a hook is, with the same matcher, also beside those that are `elsewhere`: a client runs the same command
-    only once. At Stop it always is.
+    only once. At Stop it always is; without a folder for its records it is nowhere.
     """
-    spy = {"type": "command", "command": f"cat > {shlex.quote(str(records))}/$$; echo {SPY_MARK} $$ >&2"}
-    groups: dict[str, list[Any]] = {"Stop": [{"hooks": [spy]}]}
+    command = f"cat > {shlex.quote(str(records))}/$$; echo {SPY_MARK} $$ >&2"
+    spy = {"type": "command", "command": command} if records else None
+    groups: dict[str, list[Any]] = {"Stop": [{"hooks": [spy]}]} if spy else {}
     for event, of in (given or {}).items():
         groups.setdefault(event, []).extend(_spied(group, spy) for group in of)
     for event, commands in hooks.items():
@@ -263,7 +264,7 @@ def hook_groups(
         entries = [{"command": command} if isinstance(command, str) else command for command in listed]
         plain = {"hooks": [{"type": "command", **entry} for entry in entries]}
         groups.setdefault(event, []).append(_spied(plain, spy))
-    for event, of in (elsewhere or {}).items():
+    for event, of in (elsewhere or {}).items() if spy else ():
         for group in of:
             matcher = {"matcher": group["matcher"]} if isinstance(group, Mapping) and "matcher" in group else {}
             alone = {**matcher, "hooks": [spy]}
@@ -272,9 +273,9 @@ def hook_groups(
     return groups
 
 
-def _spied(group: Any, spy: Mapping[str, Any]) -> Any:
+def _spied(group: Any, spy: Mapping[str, Any] | None) -> Any:
     """What is not a group stays as it is: the client is to see it, and not this code."""
-    if isinstance(group, Mapping) and isinstance(group.get("hooks"), list):
+    if spy and isinstance(group, Mapping) and isinstance(group.get("hooks"), list):
         return {**group, "hooks": [spy, *group["hooks"]]}
     return group
 

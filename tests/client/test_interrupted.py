@@ -11,10 +11,10 @@ from typing import Any, Callable
 
 import pytest
 
-from client.terminal import Screen
 from client.test_loop import works
-from client.test_statusline import KNOWN
 from pytest_taskie import FakeCli, Plan, Project
+from pytest_taskie.client._claude import ANSWERED, TRUSTED
+from pytest_taskie.client._screen import Screen
 from taskie.project import plugin_root
 
 pytestmark = [pytest.mark.client, pytest.mark.state]
@@ -58,8 +58,8 @@ def in_a_terminal(client: Any, project: Project, *args: str, **settings: object)
     """The interactive client, as one who trusts this project has it."""
     (project.home / ".claude").mkdir(exist_ok=True)
     (project.home / ".claude" / "settings.json").write_text(json.dumps(settings))
-    trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-    (project.home / ".claude.json").write_text(json.dumps({**KNOWN, "projects": {str(project.path): trusted}}))
+    known = {**ANSWERED, "projects": {str(project.path): TRUSTED}}
+    (project.home / ".claude.json").write_text(json.dumps(known))
     done = client.command(*args, "--", "go on", env={"TERM": "xterm-256color"}, timeout=SECONDS + 20)
     screen = Screen()
     screen.draw(done.stdout)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import Callable
 
@@ -20,11 +20,6 @@ pytestmark = [pytest.mark.client, pytest.mark.state]
 SECONDS = 50
 DOCUMENTED = json.loads(blocks((ROOT / "docs" / "looking.md").read_text(), "json")[0])
 TASKIE = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'bin' / 'taskie'))}"
-KNOWN = {
-    "hasCompletedOnboarding": True,
-    "theme": "dark",
-    "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
-}
 
 
 @pytest.fixture
@@ -32,18 +27,14 @@ def shows(claude_client: type[ClaudeClient], project: Project, tmp_path: Path) -
     """The client's screen with the documented setting, once a file is there and a text stands on the screen."""
 
     def run(awaited: Path, wrapper: str, text: str = "", **other: int) -> str:
-        home = Path(project.env["HOME"])
         line = {**DOCUMENTED["statusLine"], **other}
         line["command"] = wrapper.format(line["command"].replace("taskie", TASKIE, 1))
-        (home / ".claude").mkdir(exist_ok=True)
-        (home / ".claude" / "settings.json").write_text(json.dumps({"statusLine": line}))
-        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-        (home / ".claude.json").write_text(json.dumps({**KNOWN, "projects": {str(project.path): trusted}}))
-        client = claude_client()
-        terminal = (sys.executable, str(Path(__file__).with_name("terminal.py")), str(awaited), text, str(SECONDS))
-        program = (*terminal, *client.installation.command)
-        client.installation = dataclasses.replace(client.installation, command=program)
-        return client.command(env={"TERM": "xterm-256color"}, timeout=SECONDS + 10).stdout
+        with claude_client(settings={"statusLine": line}).terminal(timeout=SECONDS) as terminal:
+            terminal.wait_for(text)
+            until = time.monotonic() + SECONDS
+            while not awaited.exists() and time.monotonic() < until:
+                _ = terminal.screen  # waits a little, too
+            return terminal.screen
 
     return run
 
