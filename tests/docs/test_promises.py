@@ -7,7 +7,13 @@ from support import ROOT
 from support.promises import Entry, read, units, unlisted
 
 LISTS = ROOT / "tests" / "docs" / "promises"
-PAGES = {"README.md": "readme", "docs/costs.md": "costs", "docs/own-hook.md": "own_hook", "docs/fakes.md": "fakes"}
+PAGES = {
+    "README.md": "readme",
+    "docs/costs.md": "costs",
+    "docs/own-hook.md": "own_hook",
+    "docs/fakes.md": "fakes",
+    "docs/judging.md": "judging",
+}
 ENTRIES = {
     page: [entry for file in sorted(LISTS.glob(f"{name}*.txt")) for entry in read(file)] for page, name in PAGES.items()
 }
