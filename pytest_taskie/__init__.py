@@ -9,6 +9,7 @@ __all__ = [
     "Events",
     "FakeCli",
     "HookResult",
+    "NotMeasured",
     "Plan",
     "Project",
     "Reading",
@@ -31,6 +32,7 @@ pytest_plugins = ["pytest_taskie._plugin", "pytest_taskie.client._fixtures"]
 
 if TYPE_CHECKING:
     from pytest_taskie._assertions import (
+        NotMeasured,
         assert_approved,
         assert_asked,
         assert_blocked,
@@ -51,7 +53,7 @@ else:
     _MODULES = {
         "_assertions": (
             *("assert_approved", "assert_asked", "assert_blocked", "assert_context"),
-            *("assert_denied", "assert_fast", "assert_granted", "assert_updated_input"),
+            *("assert_denied", "assert_fast", "assert_granted", "assert_updated_input", "NotMeasured"),
         ),
         "_events": ("Events",),
         "_fake_cli": ("Call", "FakeCli"),
