@@ -12,6 +12,7 @@ __all__ = [
     "FakeProgram",
     "Fakes",
     "HookResult",
+    "NotMeasured",
     "Plan",
     "Project",
     "Reading",
@@ -34,6 +35,7 @@ pytest_plugins = ["pytest_taskie._plugin", "pytest_taskie.client._fixtures"]
 
 if TYPE_CHECKING:
     from pytest_taskie._assertions import (
+        NotMeasured,
         assert_approved,
         assert_asked,
         assert_blocked,
@@ -56,7 +58,7 @@ else:
     _MODULES = {
         "_assertions": (
             *("assert_approved", "assert_asked", "assert_blocked", "assert_context"),
-            *("assert_denied", "assert_fast", "assert_granted", "assert_updated_input"),
+            *("assert_denied", "assert_fast", "assert_granted", "assert_updated_input", "NotMeasured"),
         ),
         "_events": ("Events",),
         "_fake_cli": ("AgentCall", "FakeCli"),

@@ -48,6 +48,8 @@ def _wrong(document: Mapping[str, Any], fields: Mapping[str, Row], prefix: str) 
 
 
 def _wrong_value(value: Any, row: Row) -> str | None:
+    if value is None and row.get("null"):
+        return None
     if "values" in row:
         return None if value in row["values"] else f"is {as_text(value)}, not one of {', '.join(row['values'])}"
     accepted = TYPES.get(row.get("type", "any"))

@@ -113,7 +113,7 @@ def _decide(said: Said, known: Contract) -> Reading:
             return _unknown(said, kind, known)
         if row["effect"] != "ignored":
             return _reading(said, kind, row, fault, known)
-        fault = fault or _loss(said, kind)
+        fault = fault or row.get("fault") or _loss(said, kind)
         left.pop(0)
     return _reading(said, "nothing", {"effect": "allowed"}, fault, known)
 

@@ -8,6 +8,7 @@ from typing import Any, Callable
 
 import pytest
 
+from pytest_taskie._judgement import judge
 from pytest_taskie.client import api_error, repeat, tool, verdict
 
 pytestmark = pytest.mark.client
@@ -53,21 +54,35 @@ def test_event(codex_client: Any, hook_file: Any, tmp_path: Path, project: Any) 
         ('{"decision":"block"}', False),
         ('{"decision":"block","reason":""}', False),
         ('{"decision":"block","reason":"more please","extra":1}', False),
-        ('{"decision":"block","reason":"more please","systemMessage":null}', None),
+        ('{"decision":"block","reason":"more please","systemMessage":null}', True),
         (f"noise\n{BLOCK}", False),
         (f"{BLOCK}\nnoise", False),
     ],
 )
 def test_output(
-    output: str, blocks: bool | None, codex_client: Any, hook_file: Any, record_property: Callable[..., None]
+    output: str, blocks: bool, codex_client: Any, hook_file: Any, record_property: Callable[..., None]
 ) -> None:
     client = codex_client(hooks={"Stop": hook_file(saying(output) if output else ":")})
     client.agent("Done.", repeat("Done again."))
     run = client.prompt("go on")
     record_property(f"codex: {output or 'nothing'}", str(run.stops[0].decision))
     assert run.exit_code == 0
-    if blocks is not None:
-        assert (run.stops[0].decision == "block") is blocks
+    assert (run.stops[0].decision == "block") is blocks
+    reading = judge(0, f"{output}\n" if output else "", "", client="codex")
+    assert reading.outcome == ("blocked" if blocks else "allowed")
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "words", "blocks"), [(1, "more please", False), (2, "more please", True), (2, "", False)]
+)
+def test_exit(exit_code: int, words: str, blocks: bool, codex_client: Any, hook_file: Any) -> None:
+    client = codex_client(hooks={"Stop": hook_file(f"printf %s '{words}' >&2; exit {exit_code}")})
+    client.agent("Done.", repeat("Done again."))
+    run = client.prompt("go on")
+    assert (run.stops[0].decision == "block") is blocks
+    reading = judge(exit_code, "", words, client="codex")
+    assert reading.outcome == ("blocked" if blocks else "allowed")
+    assert run.feedback == ((reading.reason,) if blocks else ())
 
 
 def test_there_is_no_cap(codex_client: Any, hook_file: Any, tmp_path: Path) -> None:

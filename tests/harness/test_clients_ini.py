@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_taskie import HookResult, assert_approved, assert_blocked
-from pytest_taskie._assertions import NotMeasured
+from pytest_taskie import HookResult, NotMeasured, assert_approved, assert_blocked
 from pytest_taskie._clients import supported
 
 TEST = """

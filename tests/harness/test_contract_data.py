@@ -213,6 +213,7 @@ CODEX = [
     ('{"systemMessage": "for the person", "suppressOutput": true}', "allowed"),
     ('{"decision":"block","reason":"more please"}', "blocked"),
     ('{"decision":"block","reason":"more please","systemMessage":"for the person"}', "blocked"),
+    ('{"decision":"block","reason":"more please","systemMessage":null}', "blocked"),
     ('{"decision":"approve"}', "lost"),
     ('{"decision":"block"}', "lost"),
     ('{"decision":"block","reason":""}', "lost"),
@@ -226,3 +227,9 @@ def test_codex_at_a_stop(stdout: str, expected: str) -> None:
     reading = judge(0, stdout, "", client="codex")
     assert reading.outcome == ("allowed" if expected == "lost" else expected)
     assert ("lost" in str(reading.fault)) == (expected == "lost")
+
+
+def test_codex_wants_words_with_exit_2() -> None:
+    assert judge(2, "", "more please", client="codex").reason == "more please"
+    silent = judge(2, "", "", client="codex")
+    assert (silent.outcome, silent.fault) == ("allowed", "block lost: exit 2 without a word on stderr")
