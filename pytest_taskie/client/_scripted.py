@@ -251,21 +251,21 @@ def hook_groups(
     """Hooks as a settings file has them: those given in that form, the plain commands, and the spy beside them all.
 
     The spy is a hook that keeps the event: the client reports a hook's output, but not its input. It is the first
-    wherever a hook is, with the same matcher, also beside those that are `elsewhere`: a client runs the same command
-    only once. At Stop it always is; without a folder for its records it is nowhere.
+    wherever a hook is, with the same matcher, also beside those that are `elsewhere`: Claude Code runs the same
+    command only once. At Stop it always is; without a folder for its records it is nowhere.
     """
     command = f"cat > {shlex.quote(str(records))}/$$; echo {SPY_MARK} $$ >&2"
     spy = {"type": "command", "command": command} if records else None
     groups: dict[str, list[Any]] = {"Stop": [{"hooks": [spy]}]} if spy else {}
     for event, of in (given or {}).items():
-        groups.setdefault(event, []).extend(_spied(group, spy) for group in of)
+        groups.setdefault(event, []).extend(_spied(group, spy, event) for group in of)
     for event, commands in hooks.items():
         listed = [commands] if isinstance(commands, (str, Mapping)) else commands
         entries = [{"command": command} if isinstance(command, str) else command for command in listed]
         plain = {"hooks": [{"type": "command", **entry} for entry in entries]}
-        groups.setdefault(event, []).append(_spied(plain, spy))
+        groups.setdefault(event, []).append(_spied(plain, spy, event))
     for event, of in (elsewhere or {}).items() if spy else ():
-        for group in of:
+        for group in of if event != "Stop" else ():
             matcher = {"matcher": group["matcher"]} if isinstance(group, Mapping) and "matcher" in group else {}
             alone = {**matcher, "hooks": [spy]}
             if alone not in groups.setdefault(event, []):
@@ -273,9 +273,10 @@ def hook_groups(
     return groups
 
 
-def _spied(group: Any, spy: Mapping[str, Any] | None) -> Any:
+def _spied(group: Any, spy: Mapping[str, Any] | None, event: str) -> Any:
     """What is not a group stays as it is: the client is to see it, and not this code."""
-    if spy and isinstance(group, Mapping) and isinstance(group.get("hooks"), list):
+    # At Stop it is there already, and Codex runs the same command twice.
+    if spy and event != "Stop" and isinstance(group, Mapping) and isinstance(group.get("hooks"), list):
         return {**group, "hooks": [spy, *group["hooks"]]}
     return group
 
