@@ -261,7 +261,7 @@ def test_p11_codex_is_missing_and_comes_later(claudex: Claudex, request: pytest.
     claudex.write_plan()
     assert_blocked(claudex.client_stop(), "round 1 of 3")
     assert claudex.run_runner().returncode == 1
-    request.getfixturevalue("fake_codex")
+    request.getfixturevalue("fake_codex").reviews("FAIL")
     assert claudex.run_runner().returncode == 0
     assert claudex.says("phase", "round") == ("reviewing", "1")
 
