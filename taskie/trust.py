@@ -10,7 +10,7 @@ import os
 import stat
 
 from taskie.protocol import parse_json, shown
-from taskie.store import Lock, StoreError, close, digest, read_beginning, replace, sweep
+from taskie.store import FAILING, Lock, StoreError, close, digest, read_beginning, replace, sweep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ PATIENCE = 2.0
 
 
 class TrustError(StoreError):
-    """Why a record cannot be used, or what is brought cannot be trusted; the message is a sentence."""
+    """Why a record cannot be used, or what is brought cannot be trusted; the message is a sentence. `passing`: the disk
+    does not give it now, so that nobody knows what stands in it."""
+
+    passing = False
 
 
 def given(env: Mapping[str, str], cwd: str) -> bool:
@@ -63,14 +66,15 @@ class Trusted:
     def __init__(self, root: str, env: Mapping[str, str]) -> None:
         self.root = os.path.realpath(root)
         self.problem: str | None = None
+        self.passing = False
         self.word: dict[str, Any] | None = None
         self.engines: dict[str, list[str]] = {}
         self._env = env
         self._main: Trusted | None = None
         try:
             self._take(read(place(self.root, env)))
-        except StoreError as error:
-            self.problem = str(error)
+        except TrustError as error:
+            self.problem, self.passing = str(error), error.passing
 
     def _take(self, content: Mapping[str, Any] | None) -> None:
         if content is None:
@@ -117,7 +121,7 @@ def read(path: str) -> dict[str, Any] | None:
         return None
     except OSError as error:
         why = "is a symbolic link" if os.path.islink(path) else f"cannot be read ({error.strerror})"
-        raise TrustError(f"{name} {why}") from None
+        raise _unreadable(f"{name} {why}", error) from None
     try:
         of_file, of_folder = os.fstat(fd), os.stat(os.path.dirname(path))
         if not stat.S_ISREG(of_file.st_mode):
@@ -130,7 +134,7 @@ def read(path: str) -> dict[str, Any] | None:
             raise TrustError(f"{name} is larger than {LARGEST >> 20} MB")
         content = parse_json(os.read(fd, LARGEST + 1))
     except OSError as error:
-        raise TrustError(f"{name} cannot be read ({error.strerror})") from None
+        raise _unreadable(f"{name} cannot be read ({error.strerror})", error) from None
     except ValueError:
         raise TrustError(f"{name} is spoiled") from None
     finally:
@@ -139,6 +143,12 @@ def read(path: str) -> dict[str, Any] | None:
     if not isinstance(engines, dict) or not all(isinstance(known, list) for known in engines.values()):
         raise TrustError(f"{name} is spoiled")
     return dict(content)
+
+
+def _unreadable(why: str, error: OSError) -> TrustError:
+    found = TrustError(why)
+    found.passing = error.errno in FAILING
+    return found
 
 
 def add(root: str, env: Mapping[str, str], brought: Mapping[str, Brought], word: dict[str, str] | None = None) -> None:
@@ -156,6 +166,8 @@ def add(root: str, env: Mapping[str, str], brought: Mapping[str, Brought], word:
         if not lock.take(PATIENCE):
             raise TrustError(f"{directory} is in use by another process")
         before = Trusted(root, env)
+        if before.passing:  # writing it anew would lose what the user has trusted
+            raise TrustError(before.problem or "")
         engines = dict(before.engines)
         for name, files in brought.items():
             now = [mark(*each) for each in files]

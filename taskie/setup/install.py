@@ -18,7 +18,7 @@ from taskie.errors import USAGE_ERROR, CommandError
 from taskie.git import Git, GitError
 from taskie.protocol import shown
 from taskie.setup import codex, editing, paths, settings
-from taskie.store import StoreError
+from taskie.store import StoreError, remove
 
 EVENTS = {"claude": tuple(settings.SWITCHES), "codex": ("Stop",)}  # Codex edits with a tool of its own
 GIT_SECONDS = 5.0
@@ -199,9 +199,14 @@ def _make_link() -> bool:
                 f"{_name(link)} is not a link of Taskie's. Nothing was changed; move it, run this again."
             )
         os.makedirs(os.path.dirname(link), exist_ok=True)
-        new = f"{link}.{os.getpid()}"
-        os.symlink(script, new)
-        os.replace(new, link)
+        new = f"{link}.new"  # always the same, so that what a killed process has left is removed here
+        remove(new)
+        try:
+            os.symlink(script, new)
+            os.replace(new, link)
+        except OSError:
+            remove(new)
+            raise
     except OSError as error:
         raise CommandError(f"{_name(link)} cannot be made ({error.strerror}). Nothing was changed.") from None
     return True

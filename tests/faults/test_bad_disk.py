@@ -171,3 +171,20 @@ def test_a_worktree_for_which_there_was_no_room_at_first(project: Project, fault
     assert run_process(words, cwd=project.path, env={**project.env, **full}).code == 1
     assert run_process(words, cwd=project.path, env=project.env).code == 0
     assert project.git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_trust_that_cannot_be_read_for_a_moment_is_not_replaced(project: Project, faulty: Faulty, number: int) -> None:
+    """What a loop brings is added to what is trusted here, and never stands in for it."""
+    project.git()
+
+    def start(**env: str) -> int:
+        words = ["claudex", "start", "plan", "a topic"]
+        return run_process(words, cwd=project.path, env={**project.env, **env}).code
+
+    assert start() == 0
+    (record,) = (project.home / ".config" / "taskie" / "trusted").glob("*.json")
+    before = set(json.loads(record.read_text())["engines"]["claudex"])
+    assert run_process(["claudex", "cancel"], cwd=project.path, env=project.env).code == 0
+    assert start(**faulty(f"read={EIO}@/{record.name}#{number}")) == 0
+    assert before <= set(json.loads(record.read_text())["engines"]["claudex"])

@@ -142,6 +142,16 @@ def test_what_is_left_is_no_change_of_the_task(killing: Killing, project: Projec
     assert killing.run([*taskie, "test"]) == 0
 
 
+def test_the_link_of_a_team(killing: Killing, project: Project) -> None:
+    project.git()
+    install = [sys.executable, str(PROGRAM), "install", "--project"]
+    folder = project.home / ".config" / "taskie"
+    assert killing.run(install, "rename=-9@/taskie/hook") == -9
+    assert len(list(folder.iterdir())) == 1
+    assert killing.run(install) == 0
+    assert [path.name for path in folder.iterdir()] == ["hook"]
+
+
 class TestTheTemporaryFile:
     """It always has the same name. Whether its writer lives is what the lock on it says."""
 
