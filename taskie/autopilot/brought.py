@@ -8,7 +8,7 @@ import os
 from taskie.autopilot import MARKER
 from taskie.naming import programs
 from taskie.protocol import parse_json
-from taskie.store import StoreError, read_regular
+from taskie.store import DiskError, StoreError, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 
 def brought(root: str) -> list[tuple[str, bytes]]:
-    """The state, as far as it is more than bookkeeping, and the files that its test command names."""
+    """The state, as far as it is more than bookkeeping, and the files that its test command names. DiskError: nobody
+    knows now."""
     root = os.path.realpath(root)
     try:
         data = read_regular(os.path.join(root, MARKER))
+    except DiskError:
+        raise
     except StoreError as error:
         return [(MARKER, str(error).encode())]
     if data is None:

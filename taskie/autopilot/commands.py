@@ -7,11 +7,10 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from taskie import project, trust
+from taskie import project
 from taskie.autopilot import MARKER, changes, commits, evidence, loop, spec
 from taskie.autopilot import advance as advancing
 from taskie.autopilot import state as states
-from taskie.autopilot.brought import brought
 from taskie.autopilot.standing import state_root, tree
 from taskie.autopilot.table import NEXT_TASK, Refused
 from taskie.errors import CommandError
@@ -61,7 +60,7 @@ def _begin(root: str, spec_id: str, spec_path: str, *, force: bool) -> None:
             warn(lost)
         changes.begin(root, os.environ, state)
         states.write(root, state)
-        trust.keep(root, os.environ, "autopilot", (), brought(root))
+        states.keep_trust(root)
     if not os.path.isfile(os.path.join(root, spec_path)):
         warn(f"there is no {shown(spec_path)} in {root} yet: without it nothing is verified and no log is kept in it")
 

@@ -24,7 +24,7 @@ from taskie.autopilot.shape import new_task as new_task
 from taskie.autopilot.table import END, LIMITS, Position
 from taskie.project import is_inside
 from taskie.protocol import parse_json, shown
-from taskie.store import MAX_STATE, Lock, StoreError, read_regular, sweep
+from taskie.store import MAX_STATE, DiskError, Lock, StoreError, read_regular, sweep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,11 +148,20 @@ def edit(root: str, change: Callable[[State], T], after: Callable[[State], None]
         result = change(state)
         before = brought(root)
         write(root, state)
-        if (now := brought(root)) != before:
-            trust.keep(root, os.environ, "autopilot", before, now)
+        keep_trust(root, before)
         if after is not None:
             after(state)
         return result
+
+
+def keep_trust(root: str, before: trust.Brought = ()) -> None:
+    """What we have written ourselves is trusted. What the disk does not give now, the next stop asks about."""
+    try:
+        now = brought(root)
+    except DiskError:
+        return
+    if now != before:
+        trust.keep(root, os.environ, "autopilot", before, now)
 
 
 def _take(lock: Lock) -> None:

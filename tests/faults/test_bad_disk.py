@@ -188,3 +188,20 @@ def test_trust_that_cannot_be_read_for_a_moment_is_not_replaced(project: Project
     assert run_process(["claudex", "cancel"], cwd=project.path, env=project.env).code == 0
     assert start(**faulty(f"read={EIO}@/{record.name}#{number}")) == 0
     assert before <= set(json.loads(record.read_text())["engines"]["claudex"])
+
+
+@pytest.mark.parametrize("number", range(1, 10))
+def test_that_a_state_cannot_be_read_is_nothing_to_trust(project: Project, faulty: Faulty, number: int) -> None:
+    project.git()
+
+    def update(**env: str) -> None:
+        words = ["autopilot", "update", "1", "tester", "pass"]
+        run_process(words, cwd=project.path, env={**project.env, **env})
+
+    for words in (["init", "SPEC-1", "spec.md"], ["plan", '[{"id": 1, "name": "first"}]']):
+        assert run_process(["autopilot", *words], cwd=project.path, env=project.env).code == 0
+    (record,) = (project.home / ".config" / "taskie" / "trusted").glob("*.json")
+    before = record.read_bytes()
+    update(**faulty(f"read={EIO}@/project/autopilot-state.json#{number}"))
+    update()
+    assert record.read_bytes() == before
