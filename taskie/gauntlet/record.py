@@ -213,7 +213,7 @@ def others(ledger: Ledger) -> list[Record]:
 def start_over(ledger: Ledger | None) -> None:
     """A person's word: every budget is whole again. What has failed is still open, for only a run clears that."""
     before = sealed(ledger, [])
-    if ledger is not None and not before.is_new:
+    if ledger is not None and not before.is_new and not before.lost:  # what could not be read is not written anew
         gates = {key: {**before.gates[key], "failures": 0} for key in before.open_gates}
         kept = ("branch", "tree", "rules", "rules_from", "insisted")
         write(ledger, Record(gates=gates, **{name: getattr(before, name) for name in kept}))

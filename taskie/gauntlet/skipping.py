@@ -130,7 +130,7 @@ def _enter(here: _Project) -> None:
     """Into the record, so that the next stop is not answered from a failure that is passed over."""
     ledger = ledger_of(here.root)
     after = skips.recorded(here.record(), skips.in_force(skips.load(here.kept, []), here.branch))
-    if ledger and not after.is_new:
+    if ledger and not after.is_new and not after.lost:  # what could not be read is not written anew
         if not after.open_gates:
             record.archive(here.log_dir)
         record.save(here.log_dir, ledger, after, [])

@@ -124,6 +124,25 @@ def test_a_reviewer_whose_answer_cannot_be_read(
 def test_closing_fails_at_a_stop_with_gates(
     checked_hook: CheckedHook, project: Project, faulty: Faulty, end: str
 ) -> None:
+    failing_gate(project)
+    result = checked_hook(process=True, env={"TASKIE_TRUST": "1", **faulty(f"close={EIO}@{end}")})
+    assert_blocked(result, "check:.:lint: exit code 1")
+
+
+def test_a_verdict_that_cannot_be_read_for_a_moment_is_not_replaced(project: Project, faulty: Faulty) -> None:
+    failing_gate(project)
+
+    def gauntlet(word: str, **env: str) -> int:
+        return run_process(["gauntlet", word], cwd=project.path, env={**project.env, **env}).code
+
+    assert gauntlet("run") == 1
+    (record,) = (project.path / ".git" / "taskie" / "gauntlet").glob("*.json")
+    gates = json.loads(record.read_text())["content"]["gates"]
+    assert gauntlet("clean", **faulty(f"read={EIO}@/{record.name}")) == 0
+    assert json.loads(record.read_text())["content"]["gates"] == gates
+
+
+def failing_gate(project: Project) -> None:
     gates = project.path / ".gauntlet"
     (gates / "checks").mkdir(parents=True)
     (gates / "checks" / "lint.yml").write_text('{"command": "echo wrong; exit 1"}')
@@ -132,8 +151,6 @@ def test_closing_fails_at_a_stop_with_gates(
     project.git("add", "-A")
     project.git("commit", "-q", "-m", "Begin")
     (project.path / "work.txt").write_text("work\n")
-    result = checked_hook(process=True, env={"TASKIE_TRUST": "1", **faulty(f"close={EIO}@{end}")})
-    assert_blocked(result, "check:.:lint: exit code 1")
 
 
 @pytest.mark.parametrize("number", range(23, 30))  # while it writes
