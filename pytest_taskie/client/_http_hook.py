@@ -58,7 +58,10 @@ class HttpHook:
 
     def complaints(self) -> list[str]:
         """Posts that had no answer, answers that nobody fetched."""
-        found = [f"a post to the http hook has no answer: {post.content[:600]!r}" for post in self._surplus]
+        found = [
+            f"a post to the http hook has no answer: {post.event.get('hook_event_name', '')} {post.content[:600]!r}"
+            for post in self._surplus
+        ]
         left = (self._answers or [])[: -1 if self._repeats else None]
         return [*found, *(f"never fetched from the http hook: {answer!r}" for answer in left)]
 

@@ -29,11 +29,6 @@ OLDEST = (2, 1, 326)
 PRINT = ("-p", "--output-format", "stream-json", "--verbose")
 STREAM = (*PRINT, "--input-format", "stream-json", "--permission-prompt-tool", "stdio")
 TOOLS = "Agent,Bash,Edit,Glob,Grep,Read,TaskCreate,TaskUpdate,Write,EnterWorktree,ExitWorktree,mcp__asking__*"
-ONBOARDED = {
-    "hasCompletedOnboarding": True,
-    "theme": "dark",
-    "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
-}
 SECONDS = 50.0
 Json = dict[str, Any]
 
@@ -224,8 +219,6 @@ def test_in_stream_json(bench: Bench, holds: Callable[..., list[Json]]) -> None:
 
 def test_in_a_terminal(bench: Bench, holds: Callable[..., list[Json]]) -> None:
     """A teammate has nothing more to do: only the interactive client has any."""
-    trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-    (bench.home / ".claude.json").write_text(json.dumps({**ONBOARDED, "projects": {str(bench.path): trusted}}))
     bench.client.agent(
         tool("Agent", description="Look", prompt="mate: look", subagent_type="general-purpose", name="mate"),
         repeat("Done."),
@@ -239,10 +232,12 @@ def test_in_a_terminal(bench: Bench, holds: Callable[..., list[Json]]) -> None:
         return "Looked."
 
     bench.client.agent(repeat(once_the_lead_has_stopped), when="mate: look")
-    terminal = (sys.executable, str(HERE / "terminal.py"), str(bench.recorder.sent("TeammateIdle")), "", str(SECONDS))
-    env = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1", "TERM": "xterm-256color"}
-    arguments = ("--teammate-mode", "in-process", "--permission-mode", "default", "--allowedTools=Agent", "go on")
-    bench.run(*arguments, before=terminal, env=env, timeout=SECONDS + 10)
+    arguments = ("--teammate-mode", "in-process", "--permission-mode", "default", "--allowedTools=Agent")
+    env = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
+    with bench.client.terminal("go on", args=arguments, env=env, timeout=SECONDS):
+        until = time.monotonic() + SECONDS
+        while not bench.recorder.sent("TeammateIdle").exists() and time.monotonic() < until:
+            time.sleep(0.02)
     holds("interactive", "TeammateIdle", "SessionStart", "UserPromptSubmit", "PreToolUse", "MessageDisplay", "Stop")
 
 

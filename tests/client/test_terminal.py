@@ -121,7 +121,9 @@ def program(claude_client: type[ClaudeClient], tmp_path: Path) -> Program:
 
 @isolated
 def test_it_is_a_terminal_of_the_programs_own(program: Program) -> None:
-    source = "print(os.get_terminal_size(), os.ttyname(0) == os.ttyname(2), os.tcgetpgrp(0) == os.getpgrp())\ninput()"
+    # Where a script has started the tests in the background, SIGINT is ignored.
+    source = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    source += "print(os.get_terminal_size(), os.ttyname(0) == os.ttyname(2), os.tcgetpgrp(0) == os.getpgrp())\ninput()"
     with program(source) as terminal:
         terminal.wait_for("os.terminal_size(columns=120, lines=40) True True")
         terminal.press("Ctrl+C")

@@ -95,6 +95,7 @@ def test_the_file_for_variables(
     client.agent(tool("Bash", command=f"{{ {ask}; }} > said", description="x"), "Done.")
     client.prompt("go on")
     theirs = [(project.path / name).read_text() for name in ("found", "said")]
+    theirs[0] = theirs[0].replace("hook-1", "hook-0")  # ours is the second one there: the first one listens
     assert (tmp_path / "later").read_text() == "[]\n", "it does not reach hooks"
     (project.path / "found").unlink()
     run_hook(events.session_start(), command=command)
