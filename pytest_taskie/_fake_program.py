@@ -70,7 +70,7 @@ class Fake(ABC, Generic[C]):
 
     @property
     def lenient(self) -> bool:
-        """Whether calls that nobody scripted, and answers that nobody fetched, are no fault of the test."""
+        """Whether calls that nobody scripted, and answers that nobody fetched, pass without a fault."""
         return self._lenient
 
     @lenient.setter

@@ -229,7 +229,7 @@ def read_stdin() -> str:
 
 
 def main(argv: Sequence[str]) -> int:
-    """A call of a fake that is no agent. Only one that is told so reads stdin: it may be meant for somebody else."""
+    """A call of a fake that is not an agent. Only one that is told to reads stdin: it may be meant for another."""
     scenario_dir, name, *rest = argv
     stdin = read_stdin() if read(scenario_dir).get("reads_stdin") else ""
     return answer(scenario_dir, name, rest, stdin, os.environ, os.getcwd()).finish(rest)

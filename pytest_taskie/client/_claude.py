@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_taskie._processes import Finished
-from pytest_taskie.client._held import Held
+from pytest_taskie.client._held import HeldClient
 from pytest_taskie.client._hook_runs import Json, read_hook_runs, spy_record
 from pytest_taskie.client._request import Request
 from pytest_taskie.client._runs import Run, Story, feedback_text, read_stops, system_messages
@@ -44,7 +44,7 @@ ALLOWED_TOOLS = (
 
 
 @dataclass
-class Seen:
+class ToldSoFar:
     """How much of what a session leaves has been told."""
 
     requests: int
@@ -120,7 +120,7 @@ class ClaudeClient(ScriptedClient):
         talk = ["--input-format", "stream-json", "--permission-prompt-tool", "stdio"]
         more = [*(["--continue"] if resume else ()), *self._args, *args]
         arguments = [*self._fixed(), *talk, *([REPORTS] if self._reports() else ()), *more]
-        seen = Seen(len(self._script.requests))
+        seen = ToldSoFar(len(self._script.requests))
 
         def tell(outcome: Mapping[str, Any], events: Sequence[Json], ended: bool) -> Run:
             requests = self._script.requests[seen.requests :]
@@ -129,7 +129,7 @@ class ClaudeClient(ScriptedClient):
             told = seen.news(recorded(records, seen.session), events, ended)
             return self._tell(outcome, events, requests, home, told)
 
-        held = Held(records.with_suffix(".pipes"), partial(self._hold, arguments, environment, cwd, lifetime))
+        held = HeldClient(records.with_suffix(".pipes"), partial(self._hold, arguments, environment, cwd, lifetime))
         self._held.append(held)
         return Session(held, tell, self.timeout if timeout is None else timeout, self._failures.append)
 
@@ -152,7 +152,7 @@ class ClaudeClient(ScriptedClient):
         spoken = ["--", prompt] if prompt is not None else []
         arguments = [*self._options(), *self._args, *args, *spoken]
         start = partial(self._hold, arguments, environment, cwd, lifetime)
-        held = Held(self._make_records() / "pipes", start, open_terminal())
+        held = HeldClient(self._make_records() / "pipes", start, open_terminal())
         self._held.append(held)
         limit = self.timeout if timeout is None else timeout
         return Terminal(held, limit)

@@ -32,7 +32,7 @@ class SessionError(Exception):
     """The client did not do what a test waited for: it ended, was silent, or said too much. It is ended by then."""
 
 
-class Held:
+class HeldClient:
     """A client that runs until it ends, or is ended. `start` runs it, with a few words in front of its command."""
 
     def __init__(self, folder: Path, start: Start, terminal: tuple[int, int] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A scripted MCP server on stdio: `python -I -S _mcp_program.py FOLDER`. The client starts it, for each prompt anew.
+"""A scripted MCP server on stdio: `python -I -S _mcp_program.py FOLDER`. The client starts it once for each prompt.
 
 Knows as much of the protocol as tools and elicitation take. Reads `server.json`, which `_mcp.py` wrote,
 and appends each call to `calls.jsonl`.
@@ -21,7 +21,7 @@ def say(message: dict[str, Any]) -> None:
 
 
 def hear() -> dict[str, Any] | None:
-    """The next message; None at the end. A line that is no message is passed over."""
+    """The next message; None at the end. A line that is not a message is passed over."""
     for line in sys.stdin:
         try:
             message = json.loads(line)

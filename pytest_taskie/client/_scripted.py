@@ -16,7 +16,7 @@ from typing import Any, Protocol, Union
 from pytest_taskie._environment import without_proxies
 from pytest_taskie._processes import Finished
 from pytest_taskie.client import _isolation as isolation
-from pytest_taskie.client._held import Held
+from pytest_taskie.client._held import HeldClient
 from pytest_taskie.client._hook_runs import SPY_MARK, Json
 from pytest_taskie.client._installation import Installation
 from pytest_taskie.client._request import Request
@@ -78,7 +78,7 @@ class ScriptedClient(ABC):
         self._script = Script()
         self._failures: list[str] = []
         self._folders = 0
-        self._held: list[Held] = []
+        self._held: list[HeldClient] = []
         bench.clients.append(self)
 
     @property

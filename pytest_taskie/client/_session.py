@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from pytest_taskie._processes import Finished
-from pytest_taskie.client._held import GRACE, Held, SessionError
+from pytest_taskie.client._held import GRACE, HeldClient, SessionError
 from pytest_taskie.client._hook_runs import Json
 from pytest_taskie.client._runs import Run
 
@@ -28,7 +28,7 @@ Tell = Callable[[Mapping[str, Any], Sequence[Json], bool], Run]
 
 
 @dataclass(frozen=True)
-class Question:
+class PermissionAsked:
     """The client asked whether a tool may be used, and what it was told."""
 
     tool: str
@@ -38,7 +38,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ControlReply:
     """What the client said to a control request: `error` is None if it did what was asked."""
 
     error: str | None
@@ -48,8 +48,8 @@ class Reply:
 class Session:
     """One client that stays for several prompts; `with client.session() as session:`. Each prompt gives a `Run`."""
 
-    def __init__(self, held: Held, tell: Tell, timeout: float, complain: Callable[[str], None]) -> None:
-        self.asked: list[Question] = []
+    def __init__(self, held: HeldClient, tell: Tell, timeout: float, complain: Callable[[str], None]) -> None:
+        self.asked: list[PermissionAsked] = []
         self._held = held
         self._tell = tell
         self._timeout = timeout
@@ -57,7 +57,7 @@ class Session:
         self._rules: list[tuple[str | None, Json]] = []
         self._elicitation: Json | None = None
         self._numbers = itertools.count(1)
-        self._replies: dict[str, Reply] = {}
+        self._replies: dict[str, ControlReply] = {}
         self._events: list[Json] = []
         self._lines: list[bytes] = []
         self._began = time.monotonic()
@@ -110,15 +110,15 @@ class Session:
         """From now on answer what MCP servers ask the person: accept with these fields, `decline` or `cancel`."""
         self._elicitation = {"action": action, **({"content": content} if action == "accept" else {})}
 
-    def switch_model(self, model: str, *, timeout: float | None = None) -> Reply:
+    def switch_model(self, model: str, *, timeout: float | None = None) -> ControlReply:
         """Another model from here on, unless a hook is against it: then there is an `error`."""
         return self.control("set_model", timeout=timeout, model=model)
 
-    def interrupt(self, *, timeout: float | None = None) -> Reply:
+    def interrupt(self, *, timeout: float | None = None) -> ControlReply:
         """What Esc does: the turn ends, with a result."""
         return self.control("interrupt", timeout=timeout)
 
-    def control(self, subtype: str, *, timeout: float | None = None, **fields: object) -> Reply:
+    def control(self, subtype: str, *, timeout: float | None = None, **fields: object) -> ControlReply:
         """Any control request of the protocol, and the client's reply."""
         name = f"taskie-{next(self._numbers)}"
         self._say({"type": "control_request", "request_id": name, "request": {"subtype": subtype, **fields}})
@@ -200,7 +200,7 @@ class Session:
             if isinstance(response, Mapping):
                 error = response.get("error") if response.get("subtype") != "success" else None
                 kept = response.get("response")
-                self._replies[str(response.get("request_id"))] = Reply(
+                self._replies[str(response.get("request_id"))] = ControlReply(
                     None if error is None else str(error), kept if isinstance(kept, Mapping) else {}
                 )
         return event
@@ -228,7 +228,7 @@ class Session:
         answer = next((answer for name, answer in self._rules if name in (None, tool)), None)
         if answer is not None and answer["behavior"] == "allow":
             answer = {"updatedInput": given, **answer}
-        self.asked.append(Question(tool, given, answer or {}, request))
+        self.asked.append(PermissionAsked(tool, given, answer or {}, request))
         return answer
 
     def _say(self, message: Json) -> None:

@@ -12,7 +12,7 @@ import time
 from types import TracebackType
 from typing import Union
 
-from pytest_taskie.client._held import Held, SessionError
+from pytest_taskie.client._held import HeldClient, SessionError
 from pytest_taskie.client._screen import COLUMNS, ROWS, Screen
 
 KEYS = {
@@ -44,7 +44,7 @@ def open_terminal() -> tuple[int, int]:
 class Terminal:
     """One interactive client; `with client.terminal("go on") as terminal:`. It is ended with the block."""
 
-    def __init__(self, held: Held, timeout: float) -> None:
+    def __init__(self, held: HeldClient, timeout: float) -> None:
         self._held = held
         self._timeout = timeout
         self._screen = Screen()
