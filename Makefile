@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest
 JOBS ?= 2
 
-.PHONY: test test-state test-validation test-client lint generate coverage coverage-run coverage-report bench torture demo dist clean
+.PHONY: test test-state test-validation test-client lint generate coverage bench torture demo dist clean
 
 test: $(VENV)/ready
 	$(PYTEST) -n $(JOBS) $(ARGS)
@@ -30,13 +30,9 @@ lint: $(VENV)/ready-lint
 generate:
 	$(PYTHON) -m tools.generate
 
-coverage: coverage-run coverage-report
-
-coverage-run: $(VENV)/ready
+coverage: $(VENV)/ready
 	rm -f .coverage .coverage.*
 	$(BIN)/python -m coverage run -m pytest -n $(JOBS) -q $(ARGS)
-
-coverage-report:
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 from pathlib import Path
@@ -58,6 +59,7 @@ def test_a_commit_without_a_temporary_folder(autopilot: Autopilot, tmp_path: Pat
     assert (autopilot.bytes(), autopilot.project.git("rev-parse", "HEAD")) == before
 
 
+@pytest.mark.skipif("COVERAGE_RUN" in os.environ, reason="what measures needs descriptors of its own")
 def test_few_descriptors(autopilot: Autopilot) -> None:
     """As few as there may be: it works, or says why not, and a test that was not captured leaves no file."""
     due(autopilot)

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -148,7 +149,7 @@ def test_no_update_is_lost(project: Project, due: Plan) -> None:
         "for _ in range(10): state.update(sys.argv[2], lambda now: {'count': now.get('count', 0) + 1})"
     )
     gate, open_gate = os.pipe()
-    command = ["python3", "-I", "-S", "-c", script, str(HOOK.parents[1]), str(due.path)]
+    command = [sys.executable, "-I", "-S", "-c", script, str(HOOK.parents[1]), str(due.path)]
     writers = [subprocess.Popen(command, stdin=gate, env=project.env) for _ in range(4)]
     os.close(gate)
     os.close(open_gate)

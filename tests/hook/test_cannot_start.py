@@ -47,6 +47,7 @@ def run(run_hook: RunHook, home: Path, switch: str, **options: object) -> HookRe
     return run_hook(command=[home / "hooks" / "stop-hook.sh", switch], **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("unmeasured")  # what measures would find the package by itself
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("how", list(SPOILED))
 def test_a_package_that_cannot_be_imported(run_hook: RunHook, home: Path, how: str, switch: str) -> None:
