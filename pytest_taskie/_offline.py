@@ -12,23 +12,28 @@ import subprocess
 import sys
 
 CANNOT = 97
+SECONDS = 60.0  # to find out; a busy machine takes one
 
 
 @functools.cache
 def why_not() -> str | None:
     """Why no such network can be made here; None where one can. Asked once."""
-    asked = subprocess.run([*entrance(), "/bin/sh", "-c", ":"], capture_output=True, text=True, check=False)
+    command = [*entrance(), "/bin/sh", "-c", ":"]
+    try:
+        asked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {SECONDS:g} seconds"
     return (asked.stderr.strip() or f"exit code {asked.returncode}") if asked.returncode else None
 
 
 def entrance() -> list[str]:
     """What stands before a command that is to have no network."""
-    return [sys.executable, "-I", "-S", os.path.abspath(__file__)]  # noqa: PTH100 - no pathlib in the child
+    return [sys.executable, "-I", "-S", __file__]
 
 
 def main() -> None:
     # Isolated as this process is, it does not look there by itself. Last, so that nothing of Python's is hidden.
-    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "client"))  # noqa: PTH100, PTH118, PTH120
+    sys.path.append(os.path.join(os.path.dirname(__file__), "client"))
     namespace = importlib.import_module("_namespace")
     if not sys.platform.startswith("linux"):
         sys.exit(f"{sys.platform} has no network namespaces")

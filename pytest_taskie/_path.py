@@ -26,7 +26,7 @@ def hide(directories: Iterable[str], programs: Collection[str], shadows: Path) -
     """These directories without the programs: one that has any becomes a directory of links to all its others."""
     clean = []
     for number, directory in enumerate(directories):
-        if any(os.path.lexists(os.path.join(directory, program)) for program in programs):  # noqa: PTH118
+        if any(os.path.lexists(f"{directory}/{program}") for program in programs):
             clean.append(_shadow(Path(directory), shadows / str(number), programs))
         else:
             clean.append(directory)

@@ -147,8 +147,9 @@ class RunHook:
 
 def _seconds(timeout: object) -> float:
     """The time that an entry gives its hook; without one there is only the test's."""
-    given = isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0
-    return float(timeout) if given else float("inf")  # type: ignore[arg-type]
+    if isinstance(timeout, (int, float)) and not isinstance(timeout, bool) and timeout > 0:
+        return float(timeout)
+    return float("inf")
 
 
 def _crlf(argv: Sequence[str], where: str) -> str | None:

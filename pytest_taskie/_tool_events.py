@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,11 +16,12 @@ from pytest_taskie import _contract
 Json = dict[str, Any]
 
 
-class ToolEvents:
+class ToolEvents(ABC):
     """The builders of `Events` that are about tools."""
 
+    @abstractmethod
     def build(self, event_name: str, *, situation: object = None, agent: object = None, **fields: object) -> Json:
-        raise NotImplementedError
+        """An event by the client's own name for it."""
 
     def pre_tool_use(self, tool_name: str = "Bash", *, agent: object = None, **tool_input: object) -> Json:
         """The agent wants to call a tool, with this input: `events.pre_tool_use("Write", file_path=…)`.

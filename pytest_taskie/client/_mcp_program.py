@@ -36,9 +36,9 @@ class Server:
     """The script, and what was called."""
 
     def __init__(self, folder: str) -> None:
-        with open(os.path.join(folder, "server.json"), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - no pathlib
+        with open(os.path.join(folder, "server.json"), encoding="utf-8") as file:
             self.scripted = json.load(file)
-        self.log = os.path.join(folder, "calls.jsonl")  # noqa: PTH118 - as above
+        self.log = os.path.join(folder, "calls.jsonl")
 
     def answer(self, method: str, params: dict[str, Any]) -> Any:
         if method == "initialize":
@@ -78,13 +78,13 @@ class Server:
 
     def calls(self, name: str) -> int:
         try:
-            with open(self.log, encoding="utf-8") as file:  # noqa: PTH123 - as above
+            with open(self.log, encoding="utf-8") as file:
                 return sum(json.loads(line)["tool"] == name for line in file)
         except FileNotFoundError:
             return 0
 
     def note(self, call: dict[str, Any]) -> None:
-        with open(self.log, "a", encoding="utf-8") as file:  # noqa: PTH123 - as above
+        with open(self.log, "a", encoding="utf-8") as file:
             file.write(json.dumps(call) + "\n")
 
 
