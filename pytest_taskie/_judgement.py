@@ -133,7 +133,7 @@ def _unknown(said: Said, kind: str, known: Contract) -> Reading:
     where = f"no row for {kind} at {said.event} in {known.name}"
     if said.event not in known.events:
         meant = nearest(said.event, known.events)
-        where = f"{known.name} has no event {said.event}" + (f"; is {meant} meant?" if meant else "")
+        where = f"the data of {known.name} have no event {said.event}" + (f"; is {meant} meant?" if meant else "")
     sentence = f"{NOT_MEASURED.format(known.client)} ({where})"
     return Reading("unknown", sentence, document=said.printed.document)
 

@@ -193,9 +193,9 @@ def test_the_ranges_from_a_version_on() -> None:
 @pytest.mark.parametrize(
     ("stdout", "event", "client", "why"),
     [
-        ("", "PreToolUse", "codex", "codex >=0.169.0 has no event PreToolUse"),
-        ("", "PretoolUse", "claude", "has no event PretoolUse; is PreToolUse meant?"),
-        ("", "Nonsense", "claude", "has no event Nonsense)"),
+        ("", "PreToolUse", "codex", "the data of codex >=0.169.0 have no event PreToolUse"),
+        ("", "PretoolUse", "claude", "have no event PretoolUse; is PreToolUse meant?"),
+        ("", "Nonsense", "claude", "have no event Nonsense)"),
         ('{"decision": "block"}', "SessionEnd", "claude", "no row for block at SessionEnd in claude >=2.1.326"),
     ],
 )
