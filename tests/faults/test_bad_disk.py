@@ -228,6 +228,21 @@ def test_a_worktree_for_which_there_was_no_room_at_first(project: Project, fault
     assert project.git("status", "--porcelain") == ""
 
 
+def test_half_a_worktree_is_told(project: Project, faulty: Faulty) -> None:
+    """What git can neither finish nor remove would else be gone on with, as the next command proposes."""
+    project.git()
+    (project.path / "spec.md").write_text("# Spec\n")
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "Begin")
+    place = project.path / ".worktrees" / "SPEC-1"
+    failing = faulty(f"write={EIO}@{place}/spec.md", f"unlink={EIO}@{place}/spec.md")
+    words = ["autopilot", "init", "--worktree", "SPEC-1", "spec.md"]
+    done = run_process(words, cwd=project.path, env={**project.env, **failing})
+    assert done.code == 1, done
+    assert (place / "spec.md").read_bytes() == b""
+    assert f"{place} is not whole: remove it with `git worktree remove --force '{place}'`" in done.err
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_trust_that_cannot_be_read_for_a_moment_is_not_replaced(project: Project, faulty: Faulty, number: int) -> None:
     """What a loop brings is added to what is trusted here, and never stands in for it."""

@@ -167,6 +167,34 @@ def test_the_index_of_a_commit(killing: Killing, project: Project, fault: str, t
     assert left() == set()
 
 
+@pytest.mark.parametrize("words", [("doctor",), ("gauntlet", "init")], ids=" ".join)
+def test_the_folder_in_which_the_hook_is_tried(killing: Killing, project: Project, words: tuple[str, ...]) -> None:
+    project.git()
+    (project.path / "Makefile").write_text("test:\n\ttrue\n")
+    folder = project.home.parent / "tmp"
+    assert killing.run([sys.executable, str(PROGRAM), *words], "create=-9@/stop_hook.py") == -9
+    assert list(folder.iterdir()) != []
+    killing.run([sys.executable, str(PROGRAM), *words])
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("everything")
+def test_the_rules_of_the_base(killing: Killing, project: Project) -> None:
+    (project.path / ".gauntlet" / "config.yml").write_text(
+        "rules_from: base\nentry_points: [{path: ., checks: [passes]}]\n"
+    )
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "From the base")
+    project.git("checkout", "-q", "-b", "work")
+    (project.path / "work.txt").write_text("more work\n")
+    argv = [sys.executable, str(PROGRAM), "gauntlet", "run"]
+    folder = project.path / ".git" / "taskie"
+    assert killing.run(argv, "create=-9@/checks/passes.yml") == -9
+    assert list(folder.glob("rules-*")) != []
+    assert killing.run(argv) == 0
+    assert list(folder.glob("rules-*")) == []
+
+
 def due_for_commit(killing: Killing, project: Project) -> None:
     (project.path / "spec.md").write_text("# Spec\n")
     project.git()

@@ -43,9 +43,10 @@ MADE = re.compile(r"project/\.claude/claudex/\d{8}-\d{6}-[0-9a-f]{6}-(?:runner\.
 CHECKED_OUT = re.compile(r"project/(\.worktrees/[^/]+)/(?!autopilot-state\.json)")
 # A check that the fault itself has killed is a failed check, and the same tree gets the same verdict once more.
 KILLED = "was ended by signal 9"
-# Python has failed before our first line, as hooks/stop-hook.sh says that it may: nothing of ours has run.
+# The shell or Python has failed before our first line, as hooks/stop-hook.sh says that it may: nothing of ours has run.
 BEFORE_US = re.compile(
-    r"(?m)^(?:Python path configuration:|Fatal Python error: |\S+: can't open file '\S+/stop_hook\.py')"
+    r"(?m)^(?:Python path configuration:|Fatal Python error: |\S+: can't open file '\S+/stop_hook\.py'"
+    r"|\S+: \d+: cannot open \S+/stop-hook\.sh)"
 )
 
 
