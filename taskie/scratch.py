@@ -1,4 +1,4 @@
-"""A folder for a moment. Whether its maker lives is what the lock on it says; what a dead one has left, the next removes.
+"""A folder for a moment. Whether its maker lives is what the lock on it says; what a dead one left, the next removes.
 
 Knows no use of it. `tempfile` would leave it for good, and takes longer to import than most stops take.
 """

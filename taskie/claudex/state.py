@@ -222,7 +222,7 @@ def create(
 
 
 def brought(root: str) -> list[tuple[str, bytes]]:
-    """What each loop that is not over would have reviewed; where it stands is bookkeeping. DiskError: nobody knows now."""
+    """What each loop that is not over would have reviewed; where it stands is bookkeeping. DiskError: nobody knows."""
     directory = os.path.join(root, MARKER)
     found = []
     for name in (name for name in names_in(directory) if name.endswith(STATE)):
