@@ -7,7 +7,8 @@
 #
 # That holds also where no Python can be started, or where it cannot read our package. It does not where Python starts
 # and fails before our first line, its own library being gone: it exits 1 then, which allows the stop, but without JSON.
-# And where a disk fails just as it opens stop_hook.py, it exits 2. This shell does not stay beside it to answer.
+# And where a disk fails just as it opens stop_hook.py, or the shell this script, the exit is 2. This shell does not stay
+# beside Python to answer.
 #
 # No `set -e` or `-u`: the shell's own errors exit 2. stdin is left alone: the shell reads byte by byte.
 

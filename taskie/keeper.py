@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PR_SET_CHILD_SUBREAPER = 36
 ABANDONED = 0.3  # seconds of grace when we are gone: git, for one, removes its locks in them
 ROUND = 0.02  # seconds between two looks at who is left
+UNTOLD = 1.0  # seconds, after which an end is noticed of which no signal has told
 STUCK = 10.0  # seconds after SIGKILL: the kernel itself cannot end it, or it is not ours to end
 leave = os._exit  # how a keeper ends
 
@@ -160,7 +161,7 @@ class _Keeper:
                 return
             if self._ordered and (self._end() or time.monotonic() >= self._until + STUCK):
                 return
-            for fd in select.select(watched, [], [], ROUND if self._ordered else None)[0]:
+            for fd in select.select(watched, [], [], ROUND if self._ordered else UNTOLD)[0]:
                 data = os.read(fd, 4096)
                 if fd == self._heard:
                     self._ordered = True

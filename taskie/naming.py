@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from taskie.store import StoreError, read_beginning
+from taskie.store import FAILING, StoreError, mode_of, names_in, read_beginning, unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,23 +23,26 @@ _APART = bytes.maketrans(_BETWEEN, b" " * len(_BETWEEN))
 
 
 def programs(root: str, texts: Iterable[bytes], inner: str = "") -> list[tuple[str, bytes]]:
-    """The programs below a root that these commands name in plain words, seen from it or from a directory they name."""
+    """The programs below a root that these commands name in plain words, seen from it or from a directory they name.
+
+    DiskError where the disk does not say.
+    """
     names = _names(texts)
     files: list[str] = []
     bases = {inner} if inner else set()
     for name in names:
-        mode = _mode(os.path.join(root, name))
+        mode = mode_of(os.path.join(root, name), follow=True)
         if stat.S_ISREG(mode):
             files.append(name)
         elif stat.S_ISDIR(mode) and name != ".":
             bases.add(name)
         elif name.endswith("/*"):
-            bases.update(_within(root, name[:-2]))
+            bases.update(os.path.join(name[:-2], each) for each in names_in(os.path.join(root, name[:-2])))
     if len(bases) * len(names) > MOST:
         raise StoreError("its commands name too many files to look at")
     for base in bases:
         paths = (os.path.join(base, name) for name in names)
-        files += [path for path in paths if stat.S_ISREG(_mode(os.path.join(root, path)))]
+        files += [path for path in paths if stat.S_ISREG(mode_of(os.path.join(root, path), follow=True))]
     below = sorted(
         {path for name in files if (path := os.path.normpath(os.path.join(root, name))).startswith(f"{root}/")}
     )
@@ -54,21 +57,6 @@ def _names(texts: Iterable[bytes]) -> list[str]:
     return [os.fsdecode(word) for word in words if b"\0" not in word and word[:1] != b"-" and 0 < len(word) < 1024]
 
 
-def _mode(path: str) -> int:
-    """Of what kind a file is; 0 if there is none."""
-    try:
-        return os.stat(path).st_mode
-    except OSError:
-        return 0
-
-
-def _within(root: str, name: str) -> list[str]:
-    try:
-        return [os.path.join(name, each) for each in os.listdir(os.path.join(root, name))]
-    except OSError:
-        return []
-
-
 def _program(path: str) -> bytes | None:
     """A script's or a program's content, None if it is neither: what a command only reads or writes changes all day.
 
@@ -77,9 +65,13 @@ def _program(path: str) -> bytes | None:
     try:
         about = os.stat(path)
         found = read_beginning(os.path.realpath(path) if os.path.islink(path) else path, LARGEST)
-    except OSError:
+    except OSError as error:
+        if error.errno in FAILING:
+            raise unreadable(path, error) from None
         return None
-    except StoreError:
+    except StoreError as error:
+        if error.passing:
+            raise
         return b"cannot be read"
     data, more = found or (b"", False)
     if not (about.st_mode & 0o111 or data.startswith(b"#!") or path.endswith(SCRIPTS)):

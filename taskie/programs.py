@@ -99,7 +99,7 @@ class StartedProgram:
             return Outcome(None, f"could not be started ({self._kept.problem})", "start")
         if self._kept.code is not None:
             return Outcome(self._kept.code, seconds=now - self.began)
-        if self._kept.lost:  # nobody could say any more how it ends
+        if self._kept.lost or self._kept.gone:  # nobody could say any more how it has ended
             return Outcome(-9, seconds=now - self.began)
         if now >= self.until:
             cause: Literal["time", "deadline"] = "deadline" if self.until >= self._deadline else "time"

@@ -35,11 +35,21 @@ _BLANK = " \t\r\n"
 
 
 class StoreError(CommandError):
-    """A file cannot be used; the message is a sentence about it."""
+    """A file cannot be used; the message is a sentence about it. `passing`: the disk may give it a moment later, so
+    this says nothing of what stands in it."""
+
+    passing = False
 
 
 class DiskError(StoreError):
     """A file that is there, and that the disk does not give: nobody knows what stands in it."""
+
+
+def unreadable(name: str, error: OSError) -> DiskError:
+    """What is said of a file, or a directory, that the disk does not give."""
+    found = DiskError(f"{name} cannot be read ({error.strerror})")
+    found.passing = error.errno in FAILING
+    return found
 
 
 def read_regular(path: str, limit: int = MAX_STATE) -> bytes | None:
@@ -62,7 +72,7 @@ def read_beginning(path: str, limit: int) -> tuple[bytes, bool] | None:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise StoreError(f"{os.path.basename(path)} is a symbolic link") from None
-        raise DiskError(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
+        raise unreadable(os.path.basename(path), error) from None
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise StoreError(f"{os.path.basename(path)} is not a regular file")
@@ -71,7 +81,7 @@ def read_beginning(path: str, limit: int) -> tuple[bytes, bool] | None:
             data += chunk  # to the end, not to its size of a moment ago: it may grow while we read
         return bytes(data[:limit]), len(data) > limit
     except OSError as error:
-        raise DiskError(f"{os.path.basename(path)} cannot be read ({error.strerror})") from None
+        raise unreadable(os.path.basename(path), error) from None
     finally:
         close(fd)
 
@@ -113,10 +123,20 @@ def mode_of(path: str, *, follow: bool = False) -> int:
         return (os.stat if follow else os.lstat)(path).st_mode
     except OSError as error:
         if error.errno in FAILING:
-            raise DiskError(f"{path} cannot be read ({error.strerror})") from None
+            raise unreadable(path, error) from None
     except ValueError:
         pass
     return 0
+
+
+def names_in(directory: str) -> list[str]:
+    """What a directory holds, in order; nothing if there is none. DiskError where the disk does not say."""
+    try:
+        return sorted(os.listdir(directory))
+    except OSError as error:
+        if error.errno in FAILING:
+            raise unreadable(directory, error) from None
+        return []
 
 
 def digest(data: bytes) -> str:

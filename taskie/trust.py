@@ -29,10 +29,7 @@ PATIENCE = 2.0
 
 
 class TrustError(StoreError):
-    """Why a record cannot be used, or what is brought cannot be trusted; the message is a sentence. `passing`: the disk
-    does not give it now, so that nobody knows what stands in it."""
-
-    passing = False
+    """Why a record cannot be used, or what is brought cannot be trusted; the message is a sentence."""
 
 
 def given(env: Mapping[str, str], cwd: str) -> bool:
@@ -253,6 +250,12 @@ def waiting(name: str, engine: Engine, root: str, env: Mapping[str, str]) -> Wai
 def line(waits: Sequence[Waiting], env: Mapping[str, str]) -> str:
     """What waits, for the person, with the word by which they can say yes from within the client."""
     from taskie.project import typeable
+
+    unseen = "; ".join(shown(each.problem or "", 400) for each in waits)
+    if not any(each.new for each in waits):
+        names = ", ".join(each.engine for each in waits)
+        text = f"Taskie: what this project brings cannot be looked at, so nothing of it was run: {names}. {unseen}"
+        return typeable(f"{text}. `taskie trust --show` looks again", env)
 
     listed = "; ".join(f"{each.engine}{_named(each.new)}" for each in waits)
     reasons = dict.fromkeys(each.problem for each in waits if each.problem)

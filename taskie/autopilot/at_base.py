@@ -18,6 +18,7 @@ from taskie.autopilot.lending import Lent
 from taskie.git import Git, GitError
 from taskie.programs import Command, find_program, run
 from taskie.protocol import shown
+from taskie.scratch import Scratch
 from taskie.store import StoreError, close
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def failing(
 ) -> tuple[list[str], str]:
     """The tests that fail at the commit, and what they were run for nothing for, if so. `files`: the tree's own."""
     argv, cwd = command
-    with tempfile.TemporaryDirectory(prefix="taskie-") as folder:
+    with Scratch() as folder:
         place = os.path.join(os.path.realpath(folder), "base")
         try:
             git = Git(root, env, time.monotonic() + GIT_SECONDS)

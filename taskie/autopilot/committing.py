@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from taskie.autopilot import REVIEWERS, advance, changes, commits, inspected, loop
+from taskie.autopilot import REVIEWERS, advance, changes, commits, inspected, loop, own_index
 from taskie.autopilot import state as states
+from taskie.autopilot.own_index import OwnIndex
 from taskie.autopilot.table import Refused, check
 from taskie.errors import CommandError
 from taskie.git import Git, GitError, in_chunks, own_environment, split_paths
@@ -43,6 +44,7 @@ def commit(
 
     `apart`: changed files that are not the task's.
     """
+    own_index.sweep(root)
     state = states.need(root)
     check(loop.at_hand(state), "commit")
     commits.check_message(message)
@@ -60,11 +62,11 @@ def commit(
         paths = _paths(git, state["files_changed"])
         for path in paths.left_out:
             warn(f"{shown(path)} is ignored by git, not a file, or was never there: it is left out")
-        with tempfile.TemporaryDirectory(prefix="taskie-") as folder:
-            own_index = Git(root, env, until, index=os.path.join(folder, "index"))
+        with OwnIndex(root) as index, tempfile.TemporaryFile() as output:
+            own = Git(root, env, until, index=index)
             head = _head(git)
             try:
-                if not _stage(git, own_index, paths, head):
+                if not _stage(git, own, paths, head):
                     if state["loop"]["resume"] == "verify_func":
                         states.edit(root, lambda now: loop.leave_out(now, left_out))
                         return advance.advance(root, _OK, env, warn, notes=("there was nothing to commit",), again=True)
@@ -72,10 +74,10 @@ def commit(
                         "nothing to commit: the task's files are as in HEAD. If you have committed them already, "
                         'report it with `taskie autopilot advance \'{"step": "commit", "result": "ok", "hash": "…"}\'`'
                     )
-                tree = own_index("write-tree").decode().strip()
+                tree = own("write-tree").decode().strip()
                 attempt = {"head": head, "message": message, "tree": tree}
                 state = states.edit(root, _remember(attempt, left_out))
-                made, problem = _attempt(own_index, env, message, head)
+                made, problem = _attempt(own, env, message, head, output)
             except (GitError, OSError) as error:
                 problem = str(error)
         if made is None:
@@ -180,11 +182,13 @@ def _stage(git: Git, apart: Git, paths: Paths, head: str | None) -> bool:
     return bool(apart("diff-index", "--cached", "--name-only", "-z", head) if head else apart("ls-files", "-z"))
 
 
-def _attempt(apart: Git, env: Mapping[str, str], message: str, before: str | None) -> tuple[str | None, str]:
+def _attempt(
+    apart: Git, env: Mapping[str, str], message: str, before: str | None, output: IO[bytes]
+) -> tuple[str | None, str]:
     """The new commit, or why there is none. What somebody else has committed meanwhile would be undone by it."""
     if _head(apart) != before:
         return None, "HEAD has moved meanwhile"
-    why_not = _run(apart, env, ["commit", "--quiet", f"--message={message}"])
+    why_not = _run(apart, env, ["commit", "--quiet", f"--message={message}"], output)
     try:
         after = _head(apart)
         if after is None or after == before:
@@ -215,16 +219,15 @@ def _bring_up_to_date(git: Git, made: str, files: list[str], warn: Callable[[str
             time.sleep(0.1)
 
 
-def _run(git: Git, env: Mapping[str, str], arguments: list[str]) -> str:
+def _run(git: Git, env: Mapping[str, str], arguments: list[str], output: IO[bytes]) -> str:
     """Run git with the project's own hooks, until the deadline, and end what they leave; what it printed.
 
     The hooks see the user's own environment: whatever we set for git's sake they would inherit.
     """
-    with tempfile.TemporaryFile() as output:
-        fd = output.fileno()
-        own = {**own_environment(env), **git.index, "GIT_TERMINAL_PROMPT": "0"}
-        outcome = run(Command("project", [git.program, *arguments], git.root, own, fd, fd, seconds=SECONDS))
-        output.seek(0)
-        lines = output.read(1 << 20).decode("utf-8", "replace").splitlines()
+    fd = output.fileno()
+    own = {**own_environment(env), **git.index, "GIT_TERMINAL_PROMPT": "0"}
+    outcome = run(Command("project", [git.program, *arguments], git.root, own, fd, fd, seconds=SECONDS))
+    output.seek(0)
+    lines = output.read(1 << 20).decode("utf-8", "replace").splitlines()
     why = outcome.problem or f"exit code {outcome.exit_code}"
     return "\n".join([f"git commit: {why}", *(shown(line, 500) for line in lines if line.strip())])

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from taskie.autopilot import MARKER
 from taskie.autopilot.table import Refused
-from taskie.git import Git
+from taskie.git import Git, GitError
+from taskie.project import quoted
 from taskie.protocol import shown
-from taskie.store import mode_of, replace, sweep
+from taskie.store import DiskError, mode_of, replace, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,8 +42,21 @@ def create(top: str, spec_id: str, spec_path: str, env: Mapping[str, str]) -> tu
     if os.path.isfile(os.path.join(top, spec_path)) and git.attempt(["cat-file", "-e", f"HEAD:./{spec_path}"])[0]:
         raise Refused(f"{shown(spec_path)} is not committed, so the new worktree would not have it: commit it first")
     _ignore(os.path.join(top, DIRECTORY))
-    git("worktree", "add", "-q", "-b", branch, path, "HEAD")
+    try:
+        git("worktree", "add", "-q", "-b", branch, path, "HEAD")
+    except GitError as error:
+        if "already exists" in str(error) or not _may_be_there(path):
+            raise  # somebody else was faster, or git has cleaned up behind itself
+        how = f"git worktree remove --force {quoted(path)}"
+        raise Refused(f"{error}. What is left in {path} is not whole: remove it with `{how}`") from None
     return path, branch
+
+
+def _may_be_there(path: str) -> bool:
+    try:
+        return bool(mode_of(path))
+    except DiskError:
+        return True
 
 
 def remove(top: str, path: str, branch: str, env: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from taskie.errors import USAGE_ERROR, CommandError
 from taskie.programs import find_program
 from taskie.project import typeable, working_tree
 from taskie.protocol import shown, write
-from taskie.store import Lock, StoreError
+from taskie.store import DiskError, Lock, StoreError
 
 
 def _directories() -> list[str]:
@@ -125,11 +125,19 @@ def _start(root: str, mode: str, topic: str, rounds: int, old_plan: str | None =
                 artefacts.clean_up(directory, loop.review_id)
             before = state.brought(root)
             review_id = state.create(directory, mode, topic, rounds, root, _session(), old_plan)
-            trust.keep(root, os.environ, "claudex", before, state.brought(root))
+            _keep_trust(root, before)
     except StoreError as error:
         raise CommandError(f"the loop cannot be started: {error}") from None
     artefacts.write_log(root, f"START: {mode} loop {review_id}, {rounds} rounds")
     return review_id
+
+
+def _keep_trust(root: str, before: trust.Brought) -> None:
+    """What we have written ourselves is trusted. What the disk does not give now, the next stop asks about."""
+    try:
+        trust.keep(root, os.environ, "claudex", before, state.brought(root))
+    except DiskError:
+        pass
 
 
 def continue_loop(review_id: str | None, root: str | None, from_draft: bool) -> int:

@@ -9,7 +9,7 @@ import time
 
 from taskie.claudex import MARKER, STATE
 from taskie.protocol import parse_json
-from taskie.store import Lock, StoreError, edit_pairs, read_pairs, read_regular, replace, sweep
+from taskie.store import Lock, StoreError, edit_pairs, names_in, read_pairs, read_regular, replace, sweep
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -222,17 +222,15 @@ def create(
 
 
 def brought(root: str) -> list[tuple[str, bytes]]:
-    """What each loop that is not over would have reviewed; where it stands is bookkeeping."""
+    """What each loop that is not over would have reviewed; where it stands is bookkeeping. DiskError: nobody knows."""
     directory = os.path.join(root, MARKER)
-    try:
-        listed = sorted(name for name in os.listdir(directory) if name.endswith(STATE))
-    except OSError:
-        return []
     found = []
-    for name in listed:
+    for name in (name for name in names_in(directory) if name.endswith(STATE)):
         try:
             fields = read_pairs(read_regular(os.path.join(directory, name)) or b"")
         except StoreError as error:
+            if error.passing:
+                raise
             found.append((f"{MARKER}/{name}", str(error).encode()))
             continue
         if fields.get("phase") in (DRAFTING, REVIEWING):

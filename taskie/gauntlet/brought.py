@@ -6,7 +6,7 @@ import os
 
 from taskie.gauntlet import KINDS, MARKER
 from taskie.naming import programs
-from taskie.store import StoreError, read_regular
+from taskie.store import StoreError, names_in, read_regular
 
 FOLDER = os.path.dirname(MARKER)
 MOST = 1000  # files
@@ -14,19 +14,18 @@ _PROSE = (".md",)  # prompts, which name files without running them
 
 
 def rules(root: str) -> list[tuple[str, bytes]]:
-    """Each file of the rules, with what stands in it."""
+    """Each file of the rules, with what stands in it. DiskError: nobody knows now."""
     names = [os.path.basename(MARKER)]
     for folder in KINDS.values():
-        try:
-            listed = os.listdir(os.path.join(root, FOLDER, folder))
-        except OSError:
-            continue
-        names += [f"{folder}/{name}" for name in sorted(listed) if not name.startswith(".")]
+        listed = names_in(os.path.join(root, FOLDER, folder))
+        names += [f"{folder}/{name}" for name in listed if not name.startswith(".")]
     found = []
     for name in names:
         try:
             data = read_regular(os.path.join(root, FOLDER, name))
-        except StoreError:
+        except StoreError as error:
+            if error.passing:
+                raise
             data = b"cannot be read"
         if data is not None:
             found.append((f"{FOLDER}/{name}", data))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from taskie.gauntlet.changes import GatedRepository
     from taskie.gauntlet.config import Gates, HookSettings
     from taskie.gauntlet.record import Record
+    from taskie.scratch import Scratch
 
 FOLDER = brought.FOLDER
 BASES = ("origin/main", "origin/HEAD", "main", "master")
@@ -132,7 +133,7 @@ class OpenRules:
         self._wanted = setting == "base" or asks_for_base(root)
         self._remembered = before.rules_from == "base" or before.is_new or before.lost
         self._arguments = (root, env, until)
-        self._directory = ""
+        self._scratch: Scratch | None = None
 
     def __enter__(self) -> Rulebook:
         if not self._wanted and not self._remembered:
@@ -141,16 +142,15 @@ class OpenRules:
             return self._base()
         except Unable:
             if self._wanted:
+                self.__exit__(None, None, None)
                 raise
             return Rulebook(self._root)  # no repository, or none to speak of: the run says so
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._directory:
-            import shutil
-
-            shutil.rmtree(self._directory, ignore_errors=True)
+        if self._scratch is not None:
+            self._scratch.remove()
 
     def _base(self) -> Rulebook:
         """The base is the one that its own rules name: what the working tree says about it is the agent's to change."""
@@ -165,12 +165,16 @@ class OpenRules:
             return Rulebook(self._root)
         named = _BASE_BRANCH.search(config)
         commit = (_fork(git, os.fsdecode(named[1])) if named else None) or commit
-        self._directory = self._lay_out(git, commit)
-        return Rulebook(self._directory, commit)
+        return Rulebook(self._lay_out(git, commit), commit)
 
     def _lay_out(self, git: GatedRepository, commit: str) -> str:
-        directory = os.path.join(common_git_directory(self._root) or "", "taskie", f"rules-{os.getpid()}")
+        from taskie.scratch import Scratch
+
+        directory = os.path.join(common_git_directory(self._root) or "", "taskie")
         try:
+            os.makedirs(directory, exist_ok=True)
+            self._scratch = Scratch(directory, "rules-")
+            directory = self._scratch.make()
             for path in _listed(git, commit):
                 target = os.path.join(directory, path)
                 os.makedirs(os.path.dirname(target), exist_ok=True)

@@ -68,7 +68,7 @@ def skip(gate: str | None, reason: str | None, hours: float, listed: bool) -> in
     _ask(f"Skip {', '.join(keys)} on {here.branch} until it passes, at most until {end}? [y/N] ")
     made = [Skip(key, here.branch, _who(), timestamp(), end, shown(reason.strip(), 500)) for key in keys]
     with here.locked():
-        present = [each for each in skips.load(here.kept, []) if each.gate not in keys or each.branch != here.branch]
+        present = [each for each in skips.load(here.kept) if each.gate not in keys or each.branch != here.branch]
         skips.save(here.kept, [*present, *made])
         _enter(here)
     for each in made:
@@ -79,7 +79,7 @@ def skip(gate: str | None, reason: str | None, hours: float, listed: bool) -> in
 
 def unskip(gate: str) -> int:
     here = _Project()
-    keys = _named(gate, skips.in_force(skips.load(here.kept, []), here.branch))
+    keys = _named(gate, skips.in_force(skips.load(here.kept), here.branch))
     if not keys:
         raise CommandError(f"{gate} is not skipped on {here.branch}")
     with here.locked():
@@ -129,7 +129,7 @@ def _who() -> str:
 def _enter(here: _Project) -> None:
     """Into the record, so that the next stop is not answered from a failure that is passed over."""
     ledger = ledger_of(here.root)
-    after = skips.recorded(here.record(), skips.in_force(skips.load(here.kept, []), here.branch))
+    after = skips.recorded(here.record(), skips.in_force(skips.load(here.kept), here.branch))
     if ledger and not after.is_new and not after.lost:  # what could not be read is not written anew
         if not after.open_gates:
             record.archive(here.log_dir)

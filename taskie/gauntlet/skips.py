@@ -41,11 +41,18 @@ class Skip(Value):
         )
 
 
-def load(ledger: SkipLedger, warnings: list[str]) -> list[Skip]:
-    """All that are recorded, whatever has become of them. Of what somebody else wrote: none, and a warning."""
+def load(ledger: SkipLedger, warnings: list[str] | None = None) -> list[Skip]:
+    """All that are recorded, whatever has become of them. Of what somebody else wrote: none, and a warning.
+
+    Without `warnings` they are about to be written anew: then what the disk does not give now is an error.
+    """
     try:
         found = ledger.read() or {}
     except StoreError as error:
+        if warnings is None:
+            if error.passing:
+                raise
+            return []
         warnings.append(f"{error}, so no gate is skipped")
         return []
     names = Skip.__annotations__
@@ -71,7 +78,7 @@ def in_force(skips: Iterable[Skip], branch: str) -> dict[str, Skip]:
 def end(ledger: SkipLedger, branch: str, gates: Iterable[str]) -> None:
     """These gates' skips on this branch are over."""
     ended = set(gates)
-    save(ledger, [skip for skip in load(ledger, []) if skip.gate not in ended or skip.branch != branch])
+    save(ledger, [skip for skip in load(ledger) if skip.gate not in ended or skip.branch != branch])
 
 
 def told(skips: Mapping[str, Skip]) -> list[str]:

@@ -20,6 +20,7 @@ from typing import Any
 from taskie import config, programs
 from taskie.plans.providers import CLAUDE, PROVIDERS, provider_of
 from taskie.protocol import shown
+from taskie.scratch import Scratch
 from taskie.setup import editing, gates, paths, settings
 from taskie.store import UNLOCKABLE, StoreError, close
 
@@ -164,7 +165,7 @@ def own_hook(env: Mapping[str, str]) -> Hook:
     if problem:
         return Hook(script, problem)
     clean = {k: v for k, v in env.items() if k not in ("TASKIE_HOOK_SKIP", "CLAUDE_PROJECT_DIR")}
-    with tempfile.TemporaryDirectory() as folder:
+    with Scratch() as folder:
         # A repository of its own: whatever is above the temporary directory does not count.
         os.mkdir(os.path.join(folder, ".git"))
         copy = os.path.join(folder, "stop-hook.sh")
@@ -207,7 +208,7 @@ def _client(command: Sequence[str], env: Mapping[str, str]) -> Client:
     path = programs.find_program(name, env.get("PATH", ""))
     if path is None or os.path.basename(name) != "claude":
         return Client(name, path)  # another program may take --version for a prompt
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, Scratch() as folder:
         argv = [path, *command[1:], "--version"]
         asked = programs.Command("agent", argv, folder, env, out.fileno(), err.fileno(), seconds=SECONDS)
         ended = programs.run(asked)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import json
+import sys
 
 import pytest
-from support.commands import run_process
+from support.commands import PROGRAM, run_process
 from support.faulty import Faulty
 
 from faults.conftest import CheckedHook, Reviewer
 from pytest_taskie import Plan, Project, assert_approved, assert_blocked
+from tools.torture import places
+from tools.torture.places import Ended
 
 pytestmark = pytest.mark.state
 
@@ -142,6 +145,41 @@ def test_a_verdict_that_cannot_be_read_for_a_moment_is_not_replaced(project: Pro
     assert json.loads(record.read_text())["content"]["gates"] == gates
 
 
+@pytest.mark.parametrize("call", ["open", "read"])
+@pytest.mark.parametrize("number", range(1, 5))
+def test_a_seal_that_cannot_be_read_for_a_moment(project: Project, faulty: Faulty, number: int, call: str) -> None:
+    """A verdict that was sealed without it would be a forgery ever after."""
+    failing_gate(project)
+
+    def gauntlet(*words: str, **env: str) -> str:
+        done = run_process(["gauntlet", *words], cwd=project.path, env={**project.env, **env})
+        return done.out + done.err
+
+    gauntlet("run")
+    gauntlet("run", **faulty(f"{call}={EIO}@/taskie/seal#{number}"))
+    assert "not believed" not in gauntlet("run")
+
+
+def test_skips_that_cannot_be_read_for_a_moment_are_not_forgotten(project: Project, faulty: Faulty) -> None:
+    failing_gate(project)
+    env = {**project.env, **faulty()}
+
+    def taskie(*words: str, **more: str) -> Ended:
+        argv = [sys.executable, str(PROGRAM), "gauntlet", *words]
+        return places.run(argv, cwd=project.path, env={**env, **more}, typed=b"y\n")
+
+    (project.path / ".gauntlet" / "checks" / "other.yml").write_text('{"command": "exit 1"}')
+    entry = '{"entry_points": [{"path": ".", "checks": ["lint", "other"]}]}'
+    (project.path / ".gauntlet" / "config.yml").write_text(entry)
+    taskie("run")
+    assert taskie("skip", "lint", "--reason", "a flaky server").code == 0
+    (record,) = (project.path / ".git" / "taskie" / "gauntlet").glob("*.skips")
+    for number in range(1, 4):
+        taskie("skip", "other", "--reason", "another", **faulty(f"read={EIO}@/{record.name}#{number}"))
+        kept = json.loads(record.read_text())["content"]["skips"]
+        assert "check:.:lint" in [each["gate"] for each in kept]
+
+
 def failing_gate(project: Project) -> None:
     gates = project.path / ".gauntlet"
     (gates / "checks").mkdir(parents=True)
@@ -188,6 +226,21 @@ def test_a_worktree_for_which_there_was_no_room_at_first(project: Project, fault
     assert run_process(words, cwd=project.path, env={**project.env, **full}).code == 1
     assert run_process(words, cwd=project.path, env=project.env).code == 0
     assert project.git("status", "--porcelain") == ""
+
+
+def test_half_a_worktree_is_told(project: Project, faulty: Faulty) -> None:
+    """What git can neither finish nor remove would else be gone on with, as the next command proposes."""
+    project.git()
+    (project.path / "spec.md").write_text("# Spec\n")
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "Begin")
+    place = project.path / ".worktrees" / "SPEC-1"
+    failing = faulty(f"write={EIO}@{place}/spec.md", f"unlink={EIO}@{place}/spec.md")
+    words = ["autopilot", "init", "--worktree", "SPEC-1", "spec.md"]
+    done = run_process(words, cwd=project.path, env={**project.env, **failing})
+    assert done.code == 1, done
+    assert (place / "spec.md").read_bytes() == b""
+    assert f"{place} is not whole: remove it with `git worktree remove --force '{place}'`" in done.err
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -290,3 +290,27 @@ def test_git_is_ended_by_a_signal(checks: Place) -> None:
     hook.terminate()
     hook.communicate(timeout=30)
     assert checks.survivors() == {}
+
+
+# A program of a few words, whose keeper is not told, or cannot tell, that it has ended.
+UNHEARD = """
+import os, signal, sys, time
+sys.path.insert(0, sys.argv[1])
+from taskie import keeper, programs
+if sys.argv[2] == "not told":
+    signal.set_wakeup_fd = lambda *_, **__: -1
+else:
+    tell = keeper._Keeper._report
+    keeper._Keeper._report = lambda self, line: None if line.startswith(sys.argv[2]) else tell(self, line)
+nowhere = os.open(os.devnull, os.O_WRONLY)
+began = time.monotonic()
+outcome = programs.run(programs.Command("project", ["/bin/sleep", "0.3"], "/", {}, nowhere, nowhere, seconds=25.0))
+print(outcome.exit_code, outcome.problem, time.monotonic() - began < 20)
+"""
+
+
+@pytest.mark.parametrize(("what", "code"), [("not told", 0), ("ended", -9), ("gone", 0), ("started", 0)])
+def test_an_end_of_which_nobody_hears(what: str, code: int) -> None:
+    """Nobody waits for it until all time is over. How it was is not made up: what nobody knows did not pass."""
+    done = subprocess.run([sys.executable, "-c", UNHEARD, str(ROOT), what], capture_output=True, text=True, check=False)
+    assert done.stdout == f"{code} None True\n", done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -140,6 +141,81 @@ def test_what_is_left_is_no_change_of_the_task(killing: Killing, project: Projec
     killing.run(done)
     assert killing.left == set()
     assert killing.run([*taskie, "test"]) == 0
+
+
+@pytest.mark.parametrize(
+    "fault", ["rename=-9@/project/autopilot-state.json", f"rename={errno.EIO}@/project/autopilot-state.json"]
+)
+@pytest.mark.parametrize("then", ["the next commit", "a commit that is refused"])
+def test_the_index_of_a_commit(killing: Killing, project: Project, fault: str, then: str) -> None:
+    """Neither in the folder for temporary files, where nobody would look for it, nor in the repository."""
+    taskie = [sys.executable, str(PROGRAM), "autopilot"]
+    commit = [*taskie, "commit", "-m", "feat(work): do it"]
+    due_for_commit(killing, project)
+    places = (project.home.parent / "tmp", project.path / ".git" / "taskie")
+
+    def left() -> set[Path]:
+        return {path for place in places for path in place.rglob("*index*")}
+
+    stuck = f"unlink={errno.EIO}@/autopilot-state.json.index"  # by which a disk keeps what nobody is to have
+    assert killing.run(commit, fault, stuck) != 0
+    assert left() != set()
+    if then == "the next commit":
+        assert killing.run(commit) == 0
+    else:
+        assert killing.run([*commit[:-1], "no form at all"]) == 1
+    assert left() == set()
+
+
+@pytest.mark.parametrize("words", [("doctor",), ("gauntlet", "init")], ids=" ".join)
+def test_the_folder_in_which_the_hook_is_tried(killing: Killing, project: Project, words: tuple[str, ...]) -> None:
+    project.git()
+    (project.path / "Makefile").write_text("test:\n\ttrue\n")
+    folder = project.home.parent / "tmp"
+    assert killing.run([sys.executable, str(PROGRAM), *words], "create=-9@/stop_hook.py") == -9
+    assert list(folder.iterdir()) != []
+    killing.run([sys.executable, str(PROGRAM), *words])
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("everything")
+def test_the_rules_of_the_base(killing: Killing, project: Project) -> None:
+    (project.path / ".gauntlet" / "config.yml").write_text(
+        "rules_from: base\nentry_points: [{path: ., checks: [passes]}]\n"
+    )
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "From the base")
+    project.git("checkout", "-q", "-b", "work")
+    (project.path / "work.txt").write_text("more work\n")
+    argv = [sys.executable, str(PROGRAM), "gauntlet", "run"]
+    folder = project.path / ".git" / "taskie"
+    assert killing.run(argv, "create=-9@/checks/passes.yml") == -9
+    assert list(folder.glob("rules-*")) != []
+    assert killing.run(argv) == 0
+    assert list(folder.glob("rules-*")) == []
+
+
+def due_for_commit(killing: Killing, project: Project) -> None:
+    (project.path / "spec.md").write_text("# Spec\n")
+    project.git()
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "Begin")
+    project.git("checkout", "-q", "-b", "work")
+    taskie = [sys.executable, str(PROGRAM), "autopilot"]
+    assert killing.run([*taskie, "init", "SPEC-1", "spec.md"]) == 0
+    assert killing.run([*taskie, "plan", '[{"id": 1, "name": "first"}]', "--test-command", "true"]) == 0
+    (project.path / "work.txt").write_text("work\n")
+    for event in (
+        {"step": "coder", "files_changed": ["work.txt"]},
+        {"step": "tester", "result": "passed"},
+        {"step": "pre_check_code", "result": "pass"},
+        {"step": "pre_check_blueprint", "result": "skip"},
+        {"step": "spec_reviewer", "result": "approved"},
+        {"step": "code_quality", "result": "approved"},
+    ):
+        if event["step"] == "tester":
+            assert killing.run([*taskie, "test"]) == 0
+        assert killing.run([*taskie, "advance", json.dumps(event)]) == 0
 
 
 def test_the_link_of_a_team(killing: Killing, project: Project) -> None:

@@ -39,11 +39,14 @@ TOLD = re.compile(
 # What a round of Claudex writes anew, from the state alone, before the state says that it has begun: no work of anybody
 # is in it, and the next run writes it once more. That it is whole is judged all the same.
 MADE = re.compile(r"project/\.claude/claudex/\d{8}-\d{6}-[0-9a-f]{6}-(?:runner\.sh|prompt\.txt)$")
+# What git checks out, and a failing disk keeps half of. The command must have said so.
+CHECKED_OUT = re.compile(r"project/(\.worktrees/[^/]+)/(?!autopilot-state\.json)")
 # A check that the fault itself has killed is a failed check, and the same tree gets the same verdict once more.
 KILLED = "was ended by signal 9"
-# Python has failed before our first line, as hooks/stop-hook.sh says that it may: nothing of ours has run.
+# The shell or Python has failed before our first line, as hooks/stop-hook.sh says that it may: nothing of ours has run.
 BEFORE_US = re.compile(
-    r"(?m)^(?:Python path configuration:|Fatal Python error: |\S+: can't open file '\S+/stop_hook\.py')"
+    r"(?m)^(?:Python path configuration:|Fatal Python error: |\S+: can't open file '\S+/stop_hook\.py'"
+    r"|\S+: \d+: cannot open \S+/stop-hook\.sh)"
 )
 
 
@@ -232,7 +235,7 @@ class Stage:
         where = result.what.decode("utf-8", "replace").replace(str(self.root), "…")
         if not result.fired:
             return Seen(point, False, where)
-        wrong = [*self._itself(point, ended), *self._corrupt()]
+        wrong = [*self._itself(point, ended), *self._corrupt(ended)]
         torn = self._vanished()
         following = self.run()
         theirs = self._left_by_git() if fault.always or not fault.error else ""
@@ -267,12 +270,15 @@ class Stage:
         mute = FAULTS[point.fault].always and (ended.code, ended.out, ended.err) == (1, "", "")
         return mute or BEFORE_US.search(ended.err) is not None
 
-    def _corrupt(self) -> Iterator[tuple[str, str]]:
+    def _corrupt(self, ended: Ended) -> Iterator[tuple[str, str]]:
         """Each file is the old one, or a new one that is whole."""
         now = places.files(self.root)
         for name, new in self.written.items():
             text = now.get(name)
             if text is None or text in (new, self.before.get(name)) or TORN_ALLOWED.search(name):
+                continue
+            out = CHECKED_OUT.match(name)
+            if out and ended.code == 1 and f"{out[1]} is not whole" in ended.err:
                 continue
             if _is_json(new) and not _is_json(text):
                 yield "corrupt", f"{name} is not JSON any more: {text[:80]!r}"
