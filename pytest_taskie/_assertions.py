@@ -77,9 +77,12 @@ def _unblocked(reading: Reading, reason: str | None, word: str, outcomes: tuple[
     if reading.outcome not in outcomes:
         return f"not {word}: {reading.sentence}"
     if reading.accident:
-        return f"{word} only by accident: exit 2 comes from {reading.accident}"
+        return (
+            f"{word} only by accident: exit 2 comes from {reading.accident}; fix that, and block with words of your own"
+        )
     if reason is not None and not re.search(reason, reading.reason or ""):
-        return f"{word}, but the reason does not match {reason!r}"
+        why = f" ({reading.fault})" if reading.fault else ""
+        return f"{word}, but the reason does not match {reason!r}{why}"
     return None
 
 

@@ -26,7 +26,8 @@ LOSSES = {
     "exit-2": "block lost: {} cannot be blocked by exit 2",
     "continue-false": "continue false lost: {} ignores it",
 }
-NO_REASON = "a block without a reason: the model only reads that a hook has blocked"
+NO_REASON = 'a block without a reason: the model only reads that a hook has blocked; say in "{}" what to do'
+REASONS = {"deny": "permissionDecisionReason", "block": "reason"}
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,8 @@ def _reading(said: Said, kind: str, row: Row, fault: str | None, known: Contract
     if outcome == "continued":
         reason = context
     if outcome == "blocked" and fault is None and "no-reason" in said.beside and kind in ("block", "deny"):
-        fault = NO_REASON
+        nested = isinstance(said.specific.get("decision"), dict)
+        fault = NO_REASON.format("message" if nested else REASONS[kind])
     return Reading(
         outcome,
         _sentence(said, kind, row, outcome, fault),
@@ -268,8 +270,11 @@ def _other_fault(said: Said, reading: Reading, known: Contract) -> str | None:
     """What the author should know although it did not change what the client does."""
     limit = known.limits.get("context")
     size = len((reading.context or "").encode("utf-16-le", "surrogatepass")) // 2
-    if limit and size > limit and "text" not in said.kinds:
-        return f"context of {size:,} characters: over {limit:,} the model only reads the name of a file"
+    if limit and size > limit:
+        return (
+            f"context of {size:,} characters: over {limit:,} the model only reads its beginning and "
+            "the name of a file; shorten it"
+        )
     if said.refusal is None and said.printed.document is not None and reading.outcome != "unknown":
         if said.stray:
             return f"{named_loss(said.document)}: {said.stray}"
