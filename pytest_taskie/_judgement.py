@@ -51,6 +51,11 @@ class Reading:
     updated_input: dict[str, Any] | None = None
     client: str = ""
 
+    @property
+    def of_any_client(self) -> str:
+        """The sentence without the client's name, for where that is said beside it."""
+        return self.sentence.replace(f" in {self.client})", ")").replace(f" of {self.client} ", " ")
+
 
 def judge(
     exit_code: int,
