@@ -21,7 +21,10 @@ ACCIDENTS = {
 CARRIAGE_RETURN = re.compile(
     r"(?:\r|\^M|\\r)'?: (?:bad interpreter|no such file|(?:command )?not found)", re.IGNORECASE
 )
-CRLF = "a carriage return ends the line that names its interpreter (CRLF), which no system finds"
+CRLF = (
+    "a carriage return ends the line that names its interpreter (CRLF), which no system finds; "
+    "save the script with LF line ends"
+)
 
 
 def accident(exit_code: int, stderr: str) -> str | None:

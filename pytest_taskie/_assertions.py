@@ -21,19 +21,14 @@ class NotMeasured(UserWarning):
 def _hold(result: HookResult, check: Check) -> None:
     """Fail with what is wrong, in the words of each client in which it is."""
     __tracebackhide__ = True
-    first, *others = result.readings
-    measured = [one for one in others if one.outcome != "unknown"]
-    several = len(result.readings) > 1
-    problems = []
-    for reading in (first, *measured):
-        problem = check(reading)
-        if problem:
-            problems.append(f"in {reading.client}: {problem}" if several else problem)
+    others = result.readings[1:]
+    unmeasured = [one for one in others if one.outcome == "unknown"]
+    problems = result.in_each(lambda reading: None if reading in unmeasured else check(reading))
     if problems:
-        raise AssertionError("\n".join(problems) + f"\n{result.report()}")
-    for one in others:
-        if one.outcome == "unknown":
-            warnings.warn(f"{one.client}: {one.sentence}", NotMeasured, stacklevel=3)
+        lines = [f"in {name}: {problem}" if others else problem for name, problem in problems]
+        raise AssertionError("\n".join(lines) + f"\n{result.report()}")
+    for name, words in result.in_each(lambda reading: reading.of_any_client if reading in unmeasured else None):
+        warnings.warn(f"{name}: {words}", NotMeasured, stacklevel=3)
 
 
 def assert_approved(result: HookResult, message: str | None = None, *, granted: bool = False) -> None:
@@ -77,9 +72,12 @@ def _unblocked(reading: Reading, reason: str | None, word: str, outcomes: tuple[
     if reading.outcome not in outcomes:
         return f"not {word}: {reading.sentence}"
     if reading.accident:
-        return f"{word} only by accident: exit 2 comes from {reading.accident}"
+        return (
+            f"{word} only by accident: exit 2 comes from {reading.accident}; fix that, and block with words of your own"
+        )
     if reason is not None and not re.search(reason, reading.reason or ""):
-        return f"{word}, but the reason does not match {reason!r}"
+        why = f" ({reading.fault})" if reading.fault else ""
+        return f"{word}, but the reason does not match {reason!r}{why}"
     return None
 
 

@@ -105,7 +105,11 @@ def entry_fault(entry: Mapping[str, Any], event: str, plugin: bool, contract: Co
         if known and name not in known:
             return f"{contract.name} knows no {name} in the entry of a {kind} hook{_meant(name, known)}"
     if "if" in entry and event in contract.switches.get("if", {}).get("never", ()):
-        return f"`if` never matches at {event}: the client never runs this hook"
-    if entry.get("once") and not plugin and contract.switches.get("once", {}).get("ignored") == "settings":
-        return "`once` is ignored in settings: the hook runs each time"
+        return (
+            f"`if` never matches at {event}: the client never runs this hook; "
+            "leave `if` out and let the hook look at the event"
+        )
+    place, name = ("plugin", "a plugin's hooks.json") if plugin else ("settings", "settings")
+    if entry.get("once") and place in contract.switches.get("once", {}).get("ignored", ()):
+        return f"`once` is ignored in {name}: the hook runs each time; let it leave a file that says it has run"
     return None

@@ -1,9 +1,10 @@
-"""The ini setting `taskie_clients`: for which clients and versions a result is judged. Knows no hook."""
+"""The ini setting `taskie_clients`: for which clients a result is judged, and how to name them together."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from pytest_taskie._contract import Contract, ContractError, clients, contract, contracts
 
@@ -18,6 +19,18 @@ def supported(setting: str | Iterable[str]) -> tuple[Contract, ...]:
         if part:
             found.update(dict.fromkeys(_ranges(part)))
     return tuple(found)
+
+
+def together(said: Iterable[tuple[Contract, str]]) -> list[tuple[str, str]]:
+    """What is said of each, once: ranges of which the same is said, and that follow each other, have one name."""
+    groups: dict[str, list[Contract]] = {}
+    for one, text in said:
+        same = groups.setdefault(text, [])
+        if same and (same[-1].client, same[-1].first) == (one.client, one.before):
+            same[-1] = replace(same[-1], first=one.first)
+        else:
+            same.append(one)
+    return [(" and ".join(one.name for one in same), text) for text, same in groups.items()]
 
 
 def _ranges(part: str) -> list[Contract]:

@@ -124,6 +124,9 @@ class Events(ToolEvents):
         server = str(given.get("tool_name", "")).split("__")
         if "mcp_server" in event and len(server) > 2:
             event["mcp_server"] = {**event["mcp_server"], "name": server[1]}
+        if "agent_transcript_path" in event and "agent_id" in given:
+            place = Path(str(event["agent_transcript_path"]))
+            event["agent_transcript_path"] = str(place.with_name(f"agent-{given['agent_id']}.jsonl"))
         if event_name == "Stop":
             event["last_assistant_message"] = getattr(self._transcript, "said", event["last_assistant_message"])
         return {**event, **given}

@@ -26,7 +26,8 @@ LOSSES = {
     "exit-2": "block lost: {} cannot be blocked by exit 2",
     "continue-false": "continue false lost: {} ignores it",
 }
-NO_REASON = "a block without a reason: the model only reads that a hook has blocked"
+NO_REASON = 'a block without a reason: the model only reads that a hook has blocked; say in "{}" what to do'
+REASONS = {"deny": "permissionDecisionReason", "block": "reason"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Reading:
     accident: str | None = None
     updated_input: dict[str, Any] | None = None
     client: str = ""
+
+    @property
+    def of_any_client(self) -> str:
+        """The sentence without the client's name, for where that is said beside it."""
+        return self.sentence.replace(f" in {self.client})", ")").replace(f" of {self.client} ", " ")
 
 
 def judge(
@@ -157,7 +163,8 @@ def _reading(said: Said, kind: str, row: Row, fault: str | None, known: Contract
     if outcome == "continued":
         reason = context
     if outcome == "blocked" and fault is None and "no-reason" in said.beside and kind in ("block", "deny"):
-        fault = NO_REASON
+        nested = isinstance(said.specific.get("decision"), dict)
+        fault = NO_REASON.format("message" if nested else REASONS[kind])
     return Reading(
         outcome,
         _sentence(said, kind, row, outcome, fault),
@@ -268,8 +275,11 @@ def _other_fault(said: Said, reading: Reading, known: Contract) -> str | None:
     """What the author should know although it did not change what the client does."""
     limit = known.limits.get("context")
     size = len((reading.context or "").encode("utf-16-le", "surrogatepass")) // 2
-    if limit and size > limit and "text" not in said.kinds:
-        return f"context of {size:,} characters: over {limit:,} the model only reads the name of a file"
+    if limit and size > limit:
+        return (
+            f"context of {size:,} characters: over {limit:,} the model only reads its beginning and "
+            "the name of a file; shorten it"
+        )
     if said.refusal is None and said.printed.document is not None and reading.outcome != "unknown":
         if said.stray:
             return f"{named_loss(said.document)}: {said.stray}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Callable
 
+from pytest_taskie._clients import together
 from pytest_taskie._contract import Contract, contract
 from pytest_taskie._judgement import Reading, judged
 from pytest_taskie._querying import first_result
@@ -48,9 +49,17 @@ class HookResult:
     def readings(self) -> tuple[Reading, ...]:
         """How each client reads it that `taskie_clients` names, version range by version range."""
         ended = self.exit_code, self.stdout, self.stderr, self.event_name, self.command
-        known = self.contracts or (contract(),)
-        found = (judged(one, *ended, self.entry, self.plugin, self.timed_out) for one in known)
+        found = (judged(one, *ended, self.entry, self.plugin, self.timed_out) for one in self._known)
         return tuple(self._with_script_fault(reading) for reading in found)
+
+    @property
+    def _known(self) -> tuple[Contract, ...]:
+        return self.contracts or (contract(),)
+
+    def in_each(self, say: Callable[[Reading], str | None]) -> list[tuple[str, str]]:
+        """What there is to say of each client's reading, where there is: names of clients, and the words."""
+        said = [(one, say(reading)) for one, reading in zip(self._known, self.readings)]
+        return together((one, words) for one, words in said if words)
 
     def _with_script_fault(self, reading: Reading) -> Reading:
         if not self.script_fault:
@@ -133,11 +142,11 @@ class HookResult:
             f"exit code: {self.exit_code} after {self.duration:.2f} s",
             *block("stdout:", self.stdout),
             *block("stderr:", self.stderr),
-            f"the client reads: {self.reading.sentence}",
-            *(f"{one.client} reads: {one.sentence}" for one in self.readings[1:]),
+            *self._what_clients_read(),
         ]
         if self.reading.reason:
-            lines += block("the model reads:", self.reading.reason)
+            where = f" in {self.reading.client}" if len(self.readings) > 1 else ""
+            lines += block(f"the model reads{where}:", self.reading.reason)
         for plan in sorted({*self.states_before, *self.states_after}):
             before, after = self.states_before.get(plan), self.states_after.get(plan)
             if before == after:
@@ -145,6 +154,12 @@ class HookResult:
             else:
                 lines += block(f"state of {plan} before:", before) + block(f"state of {plan} after:", after)
         return "\n".join(lines)
+
+    def _what_clients_read(self) -> list[str]:
+        if len(self.readings) == 1:
+            return [f"the client reads: {self.reading.sentence}"]
+        said = self.in_each(lambda reading: reading.of_any_client)
+        return [f"{name} {'read' if ' and ' in name else 'reads'}: {words}" for name, words in said]
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, HookResult):

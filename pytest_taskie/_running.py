@@ -117,8 +117,8 @@ class RunHook:
             script_fault=_crlf(argv, where) if done.exit_code in (126, 127) else None,
             empty=lambda: _empty(environment, where),
         )
-        if stdin is None and result.blocked:
-            self._project.transcript.after(event, result.reason, shown)
+        if stdin is None and (result.blocked or result.continues):
+            self._project.transcript.after(event, result)
         return result
 
     def _argv(self, command: Command | None) -> list[str]:

@@ -6,37 +6,24 @@ lines that the client writes for itself there are a few, so that no hook takes e
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timezone
 from pathlib import Path, PosixPath
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
+
+from pytest_taskie import _transcript_lines as lines
+from pytest_taskie._transcript_lines import MODEL, USAGE, HookEnd, Json
+
+if TYPE_CHECKING:
+    from pytest_taskie._results import HookResult
 
 VERSION = "2.1.327"
-MODEL = "claude-opus-5-5"
-FEEDBACK = "Stop hook feedback:\n"
 # So much of a directory's name the client keeps; the rest becomes a number.
 LONGEST_NAME = 200
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-USAGE: Mapping[str, Any] = {
-    "input_tokens": 1,
-    "cache_creation_input_tokens": 0,
-    "cache_read_input_tokens": 0,
-    "output_tokens": 1,
-    "output_tokens_details": {"thinking_tokens": 0},
-    "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
-    "service_tier": "standard",
-    "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0},
-    "inference_geo": "",
-    "iterations": [],
-    "speed": "standard",
-    "fallback_credit": None,
-}
 
-Json = dict[str, Any]
 Content = Union[str, Sequence[Mapping[str, Any]]]
 
 
@@ -62,7 +49,8 @@ class Transcript(PosixPath):
     """The transcript's file, and how to go on in it: `project.transcript.add("user", "…")`.
 
     As long as only its own methods have written it, `run_hook` adds what the client would: the agent's last words
-    before a stop, and the feedback after a block.
+    before a stop, and what the model is told when a hook goes on with the turn. So it is with a subagent's, which is
+    `project.transcript.subagent("…")`, or begins with the subagent's first stop.
     """
 
     session_id: str
@@ -72,13 +60,16 @@ class Transcript(PosixPath):
     _leaf: str | None
     _ended: bool
     _left: tuple[int, ...] | None
+    # A subagent's identifier and kind; the main agent has neither, and knows its subagents.
+    _agent: tuple[str, str] | None
+    _agents: dict[str, Transcript]
 
     @classmethod
     def begin(cls, home: Path, cwd: Path, session_id: str) -> Transcript:
         """A new session: the person has said something, and the agent has answered."""
         transcript = cls(home / ".claude" / "projects" / folder_name(str(cwd)) / f"{session_id}.jsonl")
         transcript.session_id, transcript._cwd = session_id, str(cwd)
-        transcript._leaf, transcript._left = None, None
+        transcript._leaf, transcript._left, transcript._agent, transcript._agents = None, None, None, {}
         transcript.parent.mkdir(parents=True)
         transcript.prompt("go on")
         transcript.says("Done.")
@@ -87,7 +78,7 @@ class Transcript(PosixPath):
     def prompt(self, text: str) -> None:
         """The person says this: a new turn begins."""
         self.prompt_id, self._ended = str(uuid.uuid4()), False
-        queued = {"type": "queue-operation", "timestamp": _now(), "sessionId": self.session_id}
+        queued = {"type": "queue-operation", "timestamp": lines.now(), "sessionId": self.session_id}
         asked = self._user(
             {"promptId": self.prompt_id},
             text,
@@ -96,13 +87,11 @@ class Transcript(PosixPath):
             turnOrigin="sdk",
             turnPosition={"promptIndex": 0, "turnIndex": 1},
         )
-        day = {"attachment": {"type": "date", "date": _now()[:10]}, "type": "attachment"}
-        told = f"<system-reminder>\nToday's date is {_now()[:10]}.\n</system-reminder>"
         self._write(
             {**queued, "operation": "enqueue", "content": text},
             {**queued, "operation": "dequeue"},
             asked,
-            self._entry(day, rendered=[{"content": told}], renderedRole="system"),
+            self._date(),
         )
 
     def says(self, text: str) -> None:
@@ -121,38 +110,36 @@ class Transcript(PosixPath):
         self.add("assistant", [call])
         self._result(call, result, error=error, answer=answer)
 
+    def subagent(self, prompt: str, kind: str = "general-purpose", *, agent_id: str | None = None) -> Transcript:
+        """The agent starts a subagent, which is asked this: the subagent's own transcript, with what is beside it."""
+        agent_id = agent_id or f"a{uuid.uuid4().hex[:16]}"
+        told = type(self)(self._of_subagent(agent_id))
+        told.session_id, told._cwd, told.prompt_id = self.session_id, self._cwd, self.prompt_id
+        told._leaf, told._left, told._agent, told._agents = None, None, (agent_id, kind), {}
+        told.said, told._ended = "", False
+        told.parent.mkdir(parents=True, exist_ok=True)
+        told.with_suffix(".meta.json").write_text(lines.compact(lines.started(kind)), encoding="utf-8")
+        told._write(told._user({"promptId": self.prompt_id}, prompt), told._date())
+        self._agents[agent_id] = told
+        return told
+
+    def _of_subagent(self, agent_id: str) -> Path:
+        return Path(self).with_suffix("") / "subagents" / f"agent-{agent_id}.jsonl"
+
     def feedback(self, reason: str, command: str) -> None:
-        """A Stop hook has blocked, and the model is told why."""
+        """A hook has blocked this stop with an object on stdout, and the model is told why."""
+        self._feedback(HookEnd("SubagentStop" if self._agent else "Stop", command, reason))
+
+    def _feedback(self, end: HookEnd) -> None:
         run = str(uuid.uuid4())
-        error = {"blockingError": reason, "command": command}
-        blocked = {"type": "hook_blocking_error", "hookName": "Stop", "toolUseID": run, "hookEvent": "Stop"}
-        told = f'<system-reminder>\nStop hook blocking error from command: "{command}": {reason}\n</system-reminder>'
         self._ended = False
-        self._write(
-            self._user({"promptId": self.prompt_id}, f"{FEEDBACK}{reason}", isMeta=True),
-            self._entry(
-                {"attachment": {**blocked, "blockingError": error}, "type": "attachment"},
-                rendered=[{"content": told}],
-                renderedRole="system",
-            ),
-            self._entry(
-                {
-                    "type": "system",
-                    "subtype": "stop_hook_summary",
-                    "hookCount": 1,
-                    "hookInfos": [{"command": command}],
-                    "hookErrors": [reason],
-                    "failedHookErrorIndexes": [],
-                    "hookAdditionalContext": [],
-                    "preventedContinuation": False,
-                    "stopReason": "",
-                    "hasOutput": True,
-                    "level": "suggestion",
-                    "timestamp": _now(),  # before the identifier, in this line alone
-                },
-                toolUseID=run,
-            ),
-        )
+        told = lines.feedback(end)
+        entries = [self._user({"promptId": self.prompt_id}, told["content"], isMeta=True)] if told else []
+        for attachment, tail in lines.attachments(end, run):
+            entries.append(self._entry({"attachment": attachment, "type": "attachment"}, **tail))
+        if not self._agent:
+            entries.append(self._entry(lines.summary(end, lines.now()), toolUseID=run))
+        self._write(*entries)
 
     def add(self, kind: str, content: Content | None = None, **fields: object) -> None:
         """Add to it: `add("user", "…")`, `add("assistant", [block, …])`, `add("system", subtype="…")`."""
@@ -173,20 +160,46 @@ class Transcript(PosixPath):
             self._write(self._entry({"type": kind, **fields}))
 
     def before(self, event: Mapping[str, Any]) -> None:
-        """The client is about to send a Stop: its last words are the transcript's, too."""
-        words = event.get("last_assistant_message")
-        if self._stops(event) and isinstance(words, str) and words and not (self._ended and self.said == words):
-            self.says(words)
+        """The client is about to send a stop: its last words are the transcript's, too."""
+        told, words = self._about(event), event.get("last_assistant_message")
+        if told and isinstance(words, str) and words and not (told._ended and told.said == words):
+            told.says(words)
 
-    def after(self, event: Mapping[str, Any], reason: str | None, command: str) -> None:
-        """The hook has blocked this stop."""
-        if reason is not None and self._stops(event):
-            self.feedback(reason, command)
+    def after(self, event: Mapping[str, Any], result: HookResult) -> None:
+        """The hook does not let this stop happen: it has blocked, or goes on with the turn."""
+        told = self._about(event)
+        if told:
+            told._feedback(
+                HookEnd(
+                    str(event["hook_event_name"]),
+                    result.command,
+                    result.reason if result.blocked else None,
+                    result.context,
+                    result.system_message,
+                    result.blocked and (result.reason or "").startswith(f"[{result.command}]: "),
+                    result.stdout,
+                    result.stderr,
+                    result.exit_code,
+                    result.duration,
+                )
+            )
 
-    def _stops(self, event: Mapping[str, Any]) -> bool:
-        """Whether it is a stop of this session, and nobody else has written here: a test's own transcript stays."""
-        here = event.get("transcript_path") == str(self) and event.get("hook_event_name") == "Stop"
-        return here and self._state() == self._left
+    def _about(self, event: Mapping[str, Any]) -> Transcript | None:
+        """The transcript of the agent that stops; None if it is not of this session, or somebody else has written it.
+
+        So a test's own transcript stays as it is. A subagent that nobody has started begins here.
+        """
+        if event.get("transcript_path") != str(self):
+            return None
+        told: Transcript | None = self if event.get("hook_event_name") == "Stop" else None
+        agent = event.get("agent_id")
+        if event.get("hook_event_name") == "SubagentStop" and isinstance(agent, str):
+            place = self._of_subagent(agent)
+            if event.get("agent_transcript_path") == str(place):
+                told = self._agents.get(agent)
+                if told is None and not os.path.lexists(place):
+                    told = self.subagent("Look at it.", str(event.get("agent_type", "")), agent_id=agent)
+        return told if told and told._state() == told._left else None
 
     def _state(self) -> tuple[int, ...] | None:
         try:
@@ -210,6 +223,7 @@ class Transcript(PosixPath):
                     "requestRef": request,
                     "requestedModel": MODEL,
                     "promptCacheRequested": "5m",
+                    **({"attributionAgent": self._agent[1]} if self._agent else {}),
                     "type": "assistant",
                 },
                 effort="medium",
@@ -217,6 +231,11 @@ class Transcript(PosixPath):
                 madeBy="model",
                 **fields,
             )
+
+    def _date(self) -> Json:
+        day = {"attachment": {"type": "date", "date": lines.now()[:10]}, "type": "attachment"}
+        told = f"<system-reminder>\nToday's date is {lines.now()[:10]}.\n</system-reminder>"
+        return self._entry(day, rendered=[{"content": told}], renderedRole="system")
 
     def _result(self, call: Mapping[str, Any], text: str, *, error: bool, answer: Any) -> None:
         shell = call["name"] == "Bash"
@@ -226,11 +245,12 @@ class Transcript(PosixPath):
         if answer is None and error:
             answer = f"Error: {text}"
         elif answer is None:
-            answer = _answer(call, text)
+            answer = lines.answer(call, text)
         self.add(
             "user",
             [block],
-            toolUseResult=answer,
+            # The tool's own answer is in the main agent's alone.
+            **({} if self._agent else {"toolUseResult": answer}),
             **({"sandboxed": False} if shell and not error else {}),
             sourceToolAssistantUUID=self._leaf,
             permissionDecision={
@@ -244,19 +264,23 @@ class Transcript(PosixPath):
     def _user(self, head: Mapping[str, object], content: Content, **tail: object) -> Json:
         meta = {"isMeta": tail.pop("isMeta")} if "isMeta" in tail else {}
         return self._entry(
-            {**head, "type": "user", "message": {"role": "user", "content": content}, **meta},
+            {**head, **self._whose(), "type": "user", "message": {"role": "user", "content": content}, **meta},
             **tail,
         )
+
+    def _whose(self) -> Json:
+        return {"agentId": self._agent[0]} if self._agent else {}
 
     def _entry(self, head: Mapping[str, object], **tail: object) -> Json:
         """A line of the conversation: it follows the one before it."""
         before, self._leaf = self._leaf, str(uuid.uuid4())
         return {
             "parentUuid": before,
-            "isSidechain": False,
+            "isSidechain": self._agent is not None,
+            **({} if "agentId" in head else self._whose()),
             **head,
             "uuid": self._leaf,
-            "timestamp": _now(),
+            "timestamp": lines.now(),
             **tail,
             "userType": "external",
             "entrypoint": "sdk-cli",
@@ -270,26 +294,6 @@ class Transcript(PosixPath):
         untouched = self._left is None or self._state() == self._left
         with self.open("a", encoding="utf-8") as file:
             for entry in entries:
-                file.write(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n")
+                file.write(lines.compact(entry) + "\n")
         # Once a test has written it by other means, it stays the test's.
         self._left = self._state() if untouched else (0,)
-
-
-def _answer(call: Mapping[str, Any], text: str) -> Any:
-    """What a tool itself answers; of those that were seen."""
-    if call["name"] == "Bash":
-        return {"stdout": text, "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}
-    if call["name"] == "Write":
-        return {
-            "type": "create",
-            "filePath": call["input"].get("file_path", ""),
-            "content": call["input"].get("content", ""),
-            "structuredPatch": [],
-            "originalFile": None,
-            "userModified": False,
-        }
-    return text
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

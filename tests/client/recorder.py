@@ -50,7 +50,9 @@ class Recorder:
             keep = f"cat > {where}/$$.part; mv {where}/$$.part {where}/$$.json; : > {where}/{event}"
             if event == "WorktreeCreate":  # which must make one and print where
                 keep += f"; mkdir {where}/tree.$$; echo {where}/tree.$$"
-            group: Json = {"hooks": [{"type": "command", "command": keep}]}
+            # Every event that can have to do with a tool is provoked with this one at least once.
+            matching = {"type": "command", "command": f": > {where}/{event}.if", "if": "Bash"}
+            group: Json = {"hooks": [{"type": "command", "command": keep}, matching]}
             if event == "FileChanged":  # which has to be told the files
                 group["matcher"] = "watched.txt"
             hooks[event] = [group]
@@ -59,6 +61,10 @@ class Recorder:
     def sent(self, event: str) -> Path:
         """The file that is there once the event was sent."""
         return self.folder / event
+
+    def ran_with_if(self, event: str) -> bool:
+        """Whether the event's hook was run that is only for one tool."""
+        return (self.folder / f"{event}.if").exists()
 
     def payloads(self) -> list[Json]:
         files = sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
 from pytest_taskie._judgement import judge
-from pytest_taskie.client import tool
+from pytest_taskie.client import repeat, tool
 
 from .event_outputs import deny, specific
 
@@ -108,3 +109,64 @@ def test_context(
     observe(f"{event}: {kind} is context", landed)
     assert landed == (judge(0, stdout, "", event, command).context == "think of the tests")
     assert landed == (kind == "async" or event != "PostToolUse")
+
+
+def test_once_is_ignored(
+    claude_client: Any, hook_file: Callable[..., str], tmp_path: Path, observe: Callable[[str, object], None]
+) -> None:
+    """In settings and in a plugin: a hook that is to run once runs at both calls."""
+    plugin = tmp_path / "plugin"
+    for name, content in (
+        (".claude-plugin/plugin.json", {"name": "own", "version": "1.0.0", "description": "x"}),
+        ("hooks/hooks.json", {"hooks": {"PreToolUse": [{"hooks": [once(tmp_path / "of the plugin")]}]}}),
+    ):
+        (plugin / name).parent.mkdir(parents=True)
+        (plugin / name).write_text(json.dumps(content), encoding="utf-8")
+    client = claude_client(hooks={"PreToolUse": once(tmp_path / "of settings")}, plugin=plugin)
+    call = tool("Bash", command="true", description="x")
+    client.agent(call, call, "Done.")
+    client.prompt("go on")
+    for name, is_plugin in (("of settings", False), ("of the plugin", True)):
+        runs = len((tmp_path / name).read_text().split())
+        observe(f"PreToolUse: runs of a hook {name} with once, in two calls", runs)
+        assert runs == 2
+        assert "`once` is ignored" in str(judge(0, "", "", "PreToolUse", entry={"once": True}, plugin=is_plugin).fault)
+
+
+def once(ran: Path) -> dict[str, object]:
+    return {"type": "command", "command": f"echo x >> {shlex.quote(str(ran))}", "once": True}
+
+
+LENGTHS = (10_000, 10_001)
+WITH_CONTEXT = (
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"),
+    *("SubagentStart", "SubagentStop", "Stop"),
+)
+AS_TEXT = ("SessionStart", "UserPromptSubmit")
+
+
+def test_the_length_of_context(claude_client: Any, tmp_path: Path, observe: Callable[[str, object], None]) -> None:
+    """Every event with context in one turn, each with a hook for either length."""
+    hooks: dict[str, list[Any]] = {}
+    printed: dict[tuple[str, str, int], tuple[str, str]] = {}
+    for event, way in [*((event, "context") for event in WITH_CONTEXT), *((event, "text") for event in AS_TEXT)]:
+        for length in LENGTHS:
+            text = f"<{event} {way} {length} ".ljust(length - 1, "x") + ">"
+            stdout = text if way == "text" else specific(event, additionalContext=text)
+            printed[event, way, length] = text, stdout
+            file = tmp_path / f"{event} {way} {length}"
+            file.write_text(stdout, encoding="utf-8")
+            script = f"grep -q 'stop_hook_active\":true' || cat {shlex.quote(str(file))}"
+            hooks.setdefault(event, []).append({"hooks": [{"type": "command", "command": script}]})
+    client = claude_client(settings={"hooks": hooks})
+    helper = {"description": "help", "subagent_type": "general-purpose", "run_in_background": False}
+    calls = [tool("Bash", command=command, description="x") for command in ("true", "false")]
+    client.agent(*calls, tool("Agent", prompt="You are a helper.", **helper), repeat("Done."))
+    client.agent(repeat("Looked."), when="You are a helper.")
+    run = client.prompt("go on")
+    heard = "".join(json.dumps(request.messages) for request in run.requests)
+    for (event, way, length), (text, stdout) in printed.items():
+        observe(f"{event}: {way} of {length} characters arrives whole", text in heard)
+        assert f"<{event} {way} {length} " in heard
+        reading = judge(0, stdout, "", event)
+        assert (text in heard) == (reading.fault is None) == (length == LENGTHS[0]), (event, way, length)

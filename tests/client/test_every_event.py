@@ -90,7 +90,13 @@ def holds(
         data = _contract.load("claude", bench.client.version)
         assert [wrong for pair in told for wrong in differs(data["events"], *pair)] == []
         assert [wrong for pair in told for wrong in built_otherwise(events, *pair)] == []
-        assert not {*expected} - {payload["hook_event_name"] for payload in sent}
+        names = {payload["hook_event_name"] for payload in sent}
+        assert not {*expected} - names
+        # A hook for Bash alone tells nothing where another tool was called.
+        others = {payload["hook_event_name"] for payload in sent if payload.get("tool_name", "Bash") != "Bash"}
+        others -= {payload["hook_event_name"] for payload in sent if payload.get("tool_name") == "Bash"}
+        runs = {name: bench.recorder.ran_with_if(name) for name in names - others}
+        assert runs == {name: name not in data["switches"]["if"]["never"] for name in runs}
         return sent
 
     return check

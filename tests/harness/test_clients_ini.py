@@ -27,7 +27,7 @@ def test_the_failure_says_which_version_loses_the_block() -> None:
         assert_blocked(refused)
     first, *rest = str(failure.value).split("\n")
     assert first.startswith("in claude >=2.1.163, <2.1.213: not blocked: the stop is allowed: block lost: reason is 5")
-    assert "claude >=2.1.213, <2.1.326 reads: the stop is blocked by exit 2" in "\n".join(rest)
+    assert "claude >=2.1.213 reads: the stop is blocked by exit 2" in "\n".join(rest)
     assert_blocked(result('{"decision": "block", "reason": 5}', "claude>=2.1.213", 2, "no"))
 
 
@@ -38,6 +38,48 @@ def test_every_client_that_loses_it_is_named() -> None:
     approve = result('{"decision": "approve"}', "codex")
     with pytest.raises(AssertionError, match="approved only by accident: output lost"):
         assert_approved(approve)
+
+
+def test_what_is_the_same_in_several_is_said_once() -> None:
+    refused = result('{"decision": "block", "reason": 5}', "claude>=1.0.120, codex", 2, "no")
+    with pytest.raises(AssertionError) as failure:
+        assert_blocked(refused)
+    lines = str(failure.value).split("\n")
+    lost = "the stop is allowed: block lost: reason is 5, a known field of the wrong type"
+    assert lines[0] == f"in claude >=1.0.120, <2.1.213 and codex >=0.169.0: not blocked: {lost}"
+    told = [line for line in lines if " reads: " in line or " read: " in line]
+    assert told[0].startswith("claude >=2.1.213 reads: the stop is blocked by exit 2")
+    assert told[1:] == [f"claude >=1.0.120, <2.1.213 and codex >=0.169.0 read: {lost}"]
+    assert "the model reads in claude >=2.1.326:" in lines
+
+
+def test_all_of_them_may_say_the_same() -> None:
+    failed = result("", "claude>=1.0.120, codex", 1)
+    with pytest.raises(AssertionError) as failure:
+        assert_blocked(failed)
+    assert str(failure.value).count("exit code 1, which the client only shows as an error") == 2
+    with pytest.raises(AssertionError, match=r"^in claude >=1\.0\.120 and codex >=0\.169\.0: not blocked: "):
+        assert_blocked(failed)
+
+
+def test_ranges_between_which_another_says_something_else_stay_apart() -> None:
+    ask = '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}'
+    with pytest.raises(AssertionError) as failure:
+        assert_approved(result(ask, "claude>=1.0.120, codex", event="PreToolUse"))
+    told = [line for line in str(failure.value).split("\n") if " reads: " in line or " read: " in line]
+    names = [line.split(" read")[0] for line in told]
+    assert len(names) == len({line.split(": ", 1)[1] for line in told})
+    assert names[0].startswith("claude >=")
+    assert "unknown: not measured; run it in claude_client (no row for ask at PreToolUse)" in "\n".join(told)
+
+
+def test_what_was_not_measured_in_several_is_one_warning(recwarn: pytest.WarningsRecorder) -> None:
+    """Of a client that says the same everywhere."""
+    deny = '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}'
+    with pytest.warns(NotMeasured) as warned:
+        assert_blocked(result(deny, "claude>=1.0.120, codex", event="PreToolUse"))
+    said = [str(one.message) for one in warned]
+    assert len(said) == len({message.split(": ", 1)[1] for message in said})
 
 
 def test_what_was_not_measured_there_is_a_warning() -> None:

@@ -151,7 +151,7 @@ def test_an_object_for_the_output_of_a_tool_is_no_fault() -> None:
 @pytest.mark.parametrize(
     ("entry", "event", "fault"),
     [
-        ({"if": "Bash(git *)"}, "Stop", "`if` never matches at Stop: the client never runs this hook"),
+        ({"if": "Bash(git *)"}, "Stop", "`if` never matches at Stop: the client never runs this hook; leave `if` out"),
         ({"once": True}, "PreToolUse", "`once` is ignored in settings: the hook runs each time"),
         (
             {"onfailure": "block"},
@@ -170,8 +170,11 @@ def test_a_hook_that_never_runs_blocks_nothing() -> None:
     assert judge(0, BLOCK, "", "PreToolUse", entry={"if": "Bash"}).outcome == "blocked"
 
 
-def test_once_in_a_plugin_is_not_what_was_measured() -> None:
-    assert judge(0, "", "", "PreToolUse", entry={"once": True}, plugin=True).fault is None
+def test_once_is_ignored_in_a_plugin_too() -> None:
+    fault = judge(0, "", "", "PreToolUse", entry={"once": True}, plugin=True).fault
+    assert str(fault).startswith("`once` is ignored in a plugin's hooks.json")
+    older = judge(0, "", "", "PreToolUse", entry={"once": True}, plugin=True, version="2.1.325")
+    assert older.fault is None, "not measured there"
 
 
 def test_a_plugins_hook_is_forgiven_more() -> None:
@@ -186,7 +189,9 @@ def test_a_plugins_hook_is_forgiven_more() -> None:
 @pytest.mark.parametrize(("text", "over"), [("x" * 10_000, False), ("x" * 10_001, True), ("\U0001f642" * 5001, True)])
 def test_context_over_the_limit(text: str, over: bool) -> None:
     reading = judge(0, specific("PostToolUse", additionalContext=text), "", "PostToolUse")
-    assert ("over 10,000 the model only reads the name of a file" in str(reading.fault)) is over
+    assert ("over 10,000 the model only reads its beginning" in str(reading.fault)) is over
+    plain = judge(0, text, "", "SessionStart")
+    assert ("over 10,000 the model only reads its beginning" in str(plain.fault)) is over
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,49 @@ def test_between_two_stops_the_model_is_told_and_answers(run_hook: RunHook, even
     ]
 
 
+def test_after_additional_context_the_model_has_read_it(run_hook: RunHook, project: Project) -> None:
+    context = {"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "think of it"}}
+    result = run_hook(command=["echo", json.dumps(context)])
+    assert result.continues
+    added = [entry["attachment"] for entry in entries(project) if entry["type"] == "attachment"][-2:]
+    assert [one["type"] for one in added] == ["hook_success", "hook_additional_context"]
+    assert json.loads(added[0]["stdout"]) == context
+    assert added[1]["content"] == ["think of it"]
+    assert "Stop hook feedback" not in project.transcript.read_text()
+
+
+def test_a_subagents_stop_has_a_transcript_of_its_own(run_hook: RunHook, events: Events, project: Project) -> None:
+    main = project.transcript.read_text()
+    event = events.subagent_stop(agent_id="a7", last_assistant_message="Looked.")
+    assert_blocked(run_hook(event, command=BLOCK), "^not yet$")
+    assert project.transcript.read_text() == main
+    read = r"""
+import json, sys
+said = [json.loads(line) for line in open(json.load(sys.stdin)["agent_transcript_path"])]
+talk = [entry["message"]["content"] for entry in said if "message" in entry]
+print(json.dumps({"systemMessage": str([one if isinstance(one, str) else one[0]["text"] for one in talk])}))
+"""
+    again = events.subagent_stop(agent_id="a7", last_assistant_message="Looked again.")
+    heard = run_hook(again, command=["python3", "-c", read])
+    assert heard.system_message == "['Look at it.', 'Looked.', 'Stop hook feedback:\\nnot yet', 'Looked again.']"
+
+
+def test_a_subagent_that_the_test_tells_of(run_hook: RunHook, events: Events, project: Project) -> None:
+    helper = project.transcript.subagent("Count the files.", "Explore", agent_id="a8")
+    helper.call("Bash", {"command": "ls"}, "x")
+    event = events.subagent_stop(agent_id="a8", agent_type="Explore", last_assistant_message="One.")
+    run_hook(event, command=BLOCK)
+    lines = [json.loads(line) for line in helper.read_text().splitlines()]
+    assert {line["isSidechain"] for line in lines} == {True}
+    assert [line["message"]["role"] for line in lines if "message" in line] == [
+        *("user", "assistant", "user", "assistant", "user"),
+    ]
+    assert lines[0]["message"]["content"] == "Count the files."
+    helper.write_text("mine")
+    run_hook(event, command=BLOCK)
+    assert helper.read_text() == "mine"
+
+
 @pytest.mark.parametrize("command", ["true", 'echo \'{"decision":"approve"}\'', f"echo x; {BLOCK}"])
 def test_no_feedback_without_a_block(command: str, run_hook: RunHook, project: Project) -> None:
     before = project.transcript.read_text()
