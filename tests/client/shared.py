@@ -30,7 +30,7 @@ class SharedClient:
     """Sessions of one client whose hook prints what the row at hand says. Each row gets the `Run` of its own prompt."""
 
     def __init__(self, bench: Bench, event: str, head: str) -> None:
-        self._class = type("ClaudeClient", (ClaudeClient,), {"_bench": bench})
+        self._class: type[ClaudeClient] = type("ClaudeClient", (ClaudeClient,), {"_bench": bench})
         self._bench, self._event, self._head = bench, event, head
         self._folders = itertools.count()
         self._turns: Iterator[Turn] = iter(())
