@@ -123,6 +123,22 @@ def load(client: str, version: str | None = None, folder: Path | None = None) ->
     return _stored(folder or FOLDER, client, found.first)
 
 
+def measured(client: str, folder: Path | None = None) -> list[str]:
+    """The versions of a client that the data were measured in."""
+    folder = folder or FOLDER
+    return [
+        version for first in _starts(client, folder) for version in _stored(folder, client, first).get("measured", [])
+    ]
+
+
+def newest_measured(client: str, folder: Path | None = None) -> str:
+    """The newest of them, which is the one to test in where tests must not change with every release."""
+    versions = measured(client, folder)
+    if not versions:
+        raise ContractError(f"the contract data do not say in which version of {client} they were measured")
+    return max(versions, key=lambda version: numbers(version) or ())
+
+
 def forget() -> None:
     """Read the files again: they were written."""
     for read in (_files, _read, _stored):
@@ -216,6 +232,8 @@ def _wrong(stored: Any, client: str, first: str) -> str | None:
         return spoiled.format(f"its format is {json.dumps(form)[:80]}")
     if (stored.get("client"), stored.get("from")) != (client, first):
         return spoiled.format("it is about another client or version than its name says")
+    if not isinstance(stored.get("measured", []), list):
+        return spoiled.format("measured is not a list of versions")
     for name in ("outputs", "handlers", "switches", "limits"):
         if not isinstance(stored.get(name, None if name == "outputs" else {}), dict):
             return spoiled.format(f"{name} is not an object")

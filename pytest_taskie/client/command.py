@@ -26,11 +26,13 @@ EXAMPLES = """\
 examples:
   taskie client install                    the newest Claude Code
   taskie client install claude codex       the newest of both
+  taskie client install claude@known       the newest Claude Code that the contract data were measured in
   taskie client install 2.1.197 2.0.60     these versions of Claude Code
   taskie client install codex@0.166.0      this version of Codex
   taskie client list
   taskie client check                      what differs between all installed versions of Claude Code
   taskie client check 2.1.197 2.0.60 --markdown docs/client-versions.md
+  taskie client check latest --new         whether a client that has just come out does anything differently
   taskie client check 2.1.326 --write      and put what was measured into the contract data
 """
 
@@ -56,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add = commands.add_parser("install", help="fetch clients with npm", description=DESCRIPTION, formatter_class=raw)
-    versions = "a version (2.1.197), claude, codex or codex@VERSION"
+    versions = "a version (2.1.197), claude, codex, codex@VERSION or codex@known"
     add.add_argument("versions", nargs="*", default=["claude"], metavar="VERSION", help=versions)
     add.add_argument("--force", action="store_true", help="fetch it again although it is there")
     add.set_defaults(run=_install)
