@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
-from pytest_taskie.client._fixtures import installation
+from pytest_taskie import Project
+from pytest_taskie.client._fixtures import check_isolation, installation
+from pytest_taskie.client._scripted import Bench
+
+from .shared import SharedClient
 
 FIRST_STOP = """\
 #!/bin/sh
 # Acts at the first stop of a turn only, so that every test ends.
 case $(cat) in *'"stop_hook_active":true'*) exit 0 ;; esac
 """
+ALWAYS = "#!/bin/sh\ncat >/dev/null\n"
 NEWEST = (999,)
 
 
@@ -36,6 +42,26 @@ def version(pytestconfig: pytest.Config) -> tuple[int, ...]:
     """The version of Claude Code under test; one that was given by its path counts as the newest."""
     chosen = installation("claude", pytestconfig)
     return chosen.numbers if chosen.version else NEWEST
+
+
+@pytest.fixture(scope="module")
+def shared_client(
+    tmp_path_factory: pytest.TempPathFactory, _taskie_path: str, pytestconfig: pytest.Config
+) -> Iterator[Callable[..., SharedClient]]:
+    """Make a client that the tests of a module share, with one hook: `shared_client("Stop", HEAD)`."""
+    made: dict[tuple[str, str], SharedClient] = {}
+
+    def make(event: str, head: str = ALWAYS) -> SharedClient:
+        if (event, head) not in made:
+            folder = tmp_path_factory.mktemp("shared")
+            project = Project(folder, _taskie_path)
+            network = check_isolation(pytestconfig)
+            bench = Bench(installation("claude", pytestconfig), project, folder, network=network)
+            made[event, head] = SharedClient(bench, event, head)
+        return made[event, head]
+
+    yield make
+    assert [complaint for client in made.values() for complaint in client.close()] == []
 
 
 @pytest.fixture

@@ -137,7 +137,6 @@ PRE_TOOL_USE = [
 
 POST_TOOL_USE = common("PostToolUse", "PreToolUse")
 
-# A prompt that is blocked costs nothing, so each row is a run of its own.
 USER_PROMPT_SUBMIT = common("UserPromptSubmit", "PreToolUse")
 
 # These end the turn. A tool call that is not denied as well is made anyway, before that.

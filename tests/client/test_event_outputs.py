@@ -19,9 +19,11 @@ from pytest_taskie.client._runs import FEEDBACK, Run
 
 from .event_outputs import ENDING, POST_TOOL_USE, PRE_TOOL_USE, SESSION_START, SUBAGENT_STOP, USER_PROMPT_SUBMIT
 from .outputs import Output
+from .shared import SharedClient
 
 pytestmark = pytest.mark.client
 
+Shared = Callable[..., SharedClient]
 Observe = Callable[[str, object], None]
 Version = tuple[int, ...]
 REASON = "more please"
@@ -101,18 +103,16 @@ def test_of_a_tool_call(
     assert unheard == [] or version < NEWEST_WORDS
 
 
-@pytest.mark.parametrize("number", range(len(USER_PROMPT_SUBMIT)), ids=[row.name for row in USER_PROMPT_SUBMIT])
-def test_of_a_prompt(number: int, claude_client: Any, rows: Any, version: Version, observe: Observe) -> None:
-    output = USER_PROMPT_SUBMIT[number]
-    command = rows(USER_PROMPT_SUBMIT)
-    client = claude_client(hooks={"UserPromptSubmit": command})
-    client.agent(repeat("Done."))
-    run = client.prompt(f"row-{number}-")
+@pytest.mark.parametrize("output", USER_PROMPT_SUBMIT, ids=lambda output: output.name)
+def test_of_a_prompt(output: Output, shared_client: Shared, version: Version, observe: Observe) -> None:
+    client = shared_client("UserPromptSubmit")
+    run = client.run(output, "go on", "Done.")
     effect = "allowed" if any(request.tools for request in run.requests) else "blocked"
     observe(f"UserPromptSubmit: {output.name}", effect)
     assert effect == output.expected(version)
     if effect == output.effect:
-        assert reading(output, number, "UserPromptSubmit", command).outcome == effect
+        said = output.exit_code, output.stdout, output.stderr
+        assert judge(*said, "UserPromptSubmit", client.command).outcome == effect
 
 
 def test_of_a_subagents_stop(claude_client: Any, rows: Any, version: Version, observe: Observe) -> None:
@@ -158,19 +158,18 @@ def test_of_what_has_happened(
 @pytest.mark.parametrize("output", ENDING, ids=lambda output: output.name)
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse", "UserPromptSubmit"])
 def test_that_ends_the_turn(
-    event: str, output: Output, claude_client: Any, project: Any, rows: Any, version: Version, observe: Observe
+    event: str, output: Output, shared_client: Shared, tmp_path: Path, version: Version, observe: Observe
 ) -> None:
     """Where a tool call is not blocked as well, it is made anyway."""
-    command = rows([output])
-    client = claude_client(hooks={event: command})
-    client.agent(*(calls(project.path, [output]) if event != "UserPromptSubmit" else ()), repeat("Done."))
-    run = client.prompt("row-0-")
-    made = (project.path / "row-0-.md").exists()
+    client = shared_client(event)
+    file = tmp_path / "made.md"
+    call = [tool("Write", file_path=file, content="x")] if event != "UserPromptSubmit" else []
+    run = client.run(output, "go on", *call, "Done.")
     requests = sum(1 for request in run.requests if request.tools)
-    observe(f"{event}: {output.name}", f"requests {requests}, tool call made {made}")
-    read = reading(output, 0, event, command)
+    observe(f"{event}: {output.name}", f"requests {requests}, tool call made {file.exists()}")
+    read = judge(output.exit_code, output.stdout, output.stderr, event, client.command)
     assert read.outcome == "stopped"
     # In older clients a call that is blocked as well does not end the turn.
-    goes_on = event == "PreToolUse" and version <= (2, 1, 197) and not made
+    goes_on = event == "PreToolUse" and version <= (2, 1, 197) and not file.exists()
     assert requests == (0 if event == "UserPromptSubmit" else 2 if goes_on else 1)
-    assert made == (event == "PostToolUse" or "made anyway" in read.sentence)
+    assert file.exists() == (event == "PostToolUse" or "made anyway" in read.sentence)

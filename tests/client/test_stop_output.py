@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Callable
+from typing import Callable
 
 import pytest
 
 from pytest_taskie._judgement import judge
-from pytest_taskie.client import repeat
 from pytest_taskie.client._runs import FEEDBACK, Run
 
+from .conftest import FIRST_STOP
 from .outputs import OUTPUTS, Output
+from .shared import SharedClient
 
 pytestmark = pytest.mark.client
-
-
-def printing(output: Output, folder: Path, hook_file: Callable[..., str]) -> str:
-    """The command of a hook that prints exactly this."""
-    for name in ("stdout", "stderr"):
-        (folder / name).write_bytes(getattr(output, name).encode())
-    return hook_file(f"cat {folder}/stdout; cat {folder}/stderr >&2; exit {output.exit_code}")
 
 
 def effect(run: Run) -> str:
@@ -36,25 +29,20 @@ def effect(run: Run) -> str:
 @pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: output.name.replace(" ", "-"))
 def test_output(
     output: Output,
-    claude_client: Any,
-    hook_file: Callable[..., str],
-    tmp_path: Path,
+    shared_client: Callable[..., SharedClient],
     version: tuple[int, ...],
     observe: Callable[[str, object], None],
 ) -> None:
-    command = printing(output, tmp_path, hook_file)
-    client = claude_client(hooks={"Stop": command})
-    client.agent("Done.", repeat("Done again."))
-    run = client.prompt("go on")
+    client = shared_client("Stop", FIRST_STOP)
+    run = client.run(output, "go on", "Done.", "Done again.")
     observe(f"output: {output.name}", effect(run))
-    assert run.exit_code == 0
     assert effect(run) == output.expected(version)
     assert run.stops[0].decision == ("block" if effect(run) in ("blocked", "continued") else None)
-    if effect(run) != "stopped":  # which beats what another field says
+    if output.effect != "stopped":  # which beats what another field says, also where it leaves no trace
         assert bool(run.feedback) == (effect(run) in ("blocked", "continued"))
 
     if output.expected(version) == output.effect:
-        reading = judge(output.exit_code, output.stdout, output.stderr, "Stop", command)
+        reading = judge(output.exit_code, output.stdout, output.stderr, "Stop", client.command)
         assert reading.outcome == output.effect
         if output.effect == "blocked":
             dash = "- " if version < (2,) else ""
