@@ -54,7 +54,9 @@ class Session:
         self._tell = tell
         self._timeout = timeout
         self._complain = complain
-        self._rules: list[tuple[str | None, Json]] = []
+        self._rules: list[tuple[str | None, Json, str | None]] = []
+        # Answers that wait for a hook: the event, the request's id, the answer.
+        self._waiting: list[tuple[str, str, Json]] = []
         self._elicitation: Json | None = None
         self._numbers = itertools.count(1)
         self._replies: dict[str, ControlReply] = {}
@@ -98,13 +100,31 @@ class Session:
         what = ", ".join(f"{key}={value!r}" for key, value in fields.items())
         return self._until(lambda event: fields.items() <= event.items(), f"an event with {what}", timeout)
 
-    def permit(self, tool: str | None = None, *, input: Json | None = None) -> None:  # noqa: A002 - the client's name
-        """From now on say yes when the client asks about this tool (any); `input` is run in place of what it asked."""
-        self._rules.insert(0, (tool, {"behavior": "allow", **({} if input is None else {"updatedInput": input})}))
+    def permit(
+        self,
+        tool: str | None = None,
+        *,
+        input: Json | None = None,  # noqa: A002 - the client's name
+        after: str | None = None,
+    ) -> None:
+        """From now on say yes when the client asks about this tool (any); `input` is run in place of what it asked.
 
-    def deny(self, tool: str | None = None, message: str = "Denied by the test.", *, interrupt: bool = False) -> None:
+        The client asks the person and its PermissionRequest hooks at the same time and takes the first answer, which
+        is this one; `after="PermissionRequest"` is a person who is slower than such a hook.
+        """
+        changed = {} if input is None else {"updatedInput": input}
+        self._rules.insert(0, (tool, {"behavior": "allow", **changed}, after))
+
+    def deny(
+        self,
+        tool: str | None = None,
+        message: str = "Denied by the test.",
+        *,
+        interrupt: bool = False,
+        after: str | None = None,
+    ) -> None:
         """From now on say no when the client asks about this tool (any); `interrupt` ends the turn too."""
-        self._rules.insert(0, (tool, {"behavior": "deny", "message": message, "interrupt": interrupt}))
+        self._rules.insert(0, (tool, {"behavior": "deny", "message": message, "interrupt": interrupt}, after))
 
     def elicits(self, action: str = "accept", **content: object) -> None:
         """From now on answer what MCP servers ask the person: accept with these fields, `decline` or `cancel`."""
@@ -195,6 +215,13 @@ class Session:
         self._events.append(event)
         if event.get("type") == "control_request":
             self._answer(event)
+        elif event.get("type") == "control_cancel_request":
+            self._waiting = [held for held in self._waiting if held[1] != event.get("request_id")]
+        elif event.get("subtype") == "hook_response":
+            ready = [held for held in self._waiting if held[0] == event.get("hook_event")]
+            self._waiting = [held for held in self._waiting if held not in ready]
+            for _, request, answer in ready:
+                self._reply(request, answer)
         elif event.get("type") == "control_response":
             response = event.get("response")
             if isinstance(response, Mapping):
@@ -210,11 +237,18 @@ class Session:
         request = request if isinstance(request, Mapping) else {}
         subtype = request.get("subtype")
         answer: Json | None = None
+        after: str | None = None
         if subtype == "can_use_tool":
-            answer = self._permission(request)
+            answer, after = self._permission(request)
         elif subtype == "elicitation":
             answer = self._elicitation
-        response: dict[str, Any] = {"request_id": event.get("request_id")}
+        if after is not None and answer is not None:
+            self._waiting.append((after, str(event.get("request_id")), answer))
+        else:
+            self._reply(str(event.get("request_id")), answer, request)
+
+    def _reply(self, number: str, answer: Json | None, request: Json | None = None) -> None:
+        response: dict[str, Any] = {"request_id": number}
         if answer is None:
             self._complain(f"the client asked and no answer was given: {json.dumps(request)[:600]}")
             response.update(subtype="error", error="the test has no answer to this")
@@ -222,14 +256,15 @@ class Session:
             response.update(subtype="success", response=answer)
         self._say({"type": "control_response", "response": response})
 
-    def _permission(self, request: Json) -> Json | None:
+    def _permission(self, request: Json) -> tuple[Json | None, str | None]:
         tool, given = str(request.get("tool_name")), request.get("input")
         given = given if isinstance(given, Mapping) else {}
-        answer = next((answer for name, answer in self._rules if name in (None, tool)), None)
+        rules = ((answer, after) for name, answer, after in self._rules if name in (None, tool))
+        answer, after = next(rules, (None, None))
         if answer is not None and answer["behavior"] == "allow":
             answer = {"updatedInput": given, **answer}
         self.asked.append(PermissionAsked(tool, given, answer or {}, request))
-        return answer
+        return answer, after
 
     def _say(self, message: Json) -> None:
         try:

@@ -26,13 +26,14 @@ from pytest_taskie.client._installation import (
 )
 
 from . import contract_data
+from .effects import EFFECT
 from .recorder import PAYLOAD
 
 SUITE = Path(__file__).resolve().parent
 # The files whose tests are rows of the contract; the others test the fixtures and Taskie itself.
 CONTRACT = (
     *("stop_output", "feedback", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins"),
-    *("entries", "every_event"),
+    *("entries", "every_event", "effects"),
 )
 CHECK_TIMEOUT = 1800.0
 ROW = "contract: "
@@ -48,6 +49,7 @@ class Report:
     skipped: int
     rows: dict[str, str]
     payloads: tuple[tuple[str, dict[str, Any]], ...] = ()
+    effects: tuple[contract_data.Effect, ...] = ()
 
 
 def main(argv: Sequence[str]) -> int:
@@ -94,7 +96,8 @@ def _drifted(client: Installation, report: Report, arguments: argparse.Namespace
     data = contract_data.stored(report.version)
     if not arguments.write and not data.get("events"):
         return False
-    sections = contract_data.measured(client, report.payloads, {} if arguments.only else report.rows)
+    rows = {} if arguments.only else report.rows
+    sections = contract_data.measured(client, report.payloads, rows, report.effects, data.get("outputs"))
     lines = contract_data.drift(data, sections)
     for line in lines:
         print(f"{client.name}: {line}")
@@ -136,6 +139,7 @@ def _read(version: str, xml: Path) -> Report:
     passed, skipped, failed = 0, 0, []
     rows: dict[str, str] = {}
     payloads: list[tuple[str, dict[str, Any]]] = []
+    effects: list[contract_data.Effect] = []
     # By name: they ran in any order.
     for case in sorted(ElementTree.parse(xml).iter("testcase"), key=lambda case: str(case.get("name"))):
         if case.find("failure") is not None or case.find("error") is not None:
@@ -150,7 +154,9 @@ def _read(version: str, xml: Path) -> Report:
                 rows[name[len(ROW) :]] = str(row.get("value"))
             elif name == PAYLOAD:
                 payloads.append(tuple(json.loads(str(row.get("value")))))
-    return Report(version, passed, tuple(failed), skipped, rows, tuple(payloads))
+            elif name == EFFECT:
+                effects.append(tuple(json.loads(str(row.get("value")))))
+    return Report(version, passed, tuple(failed), skipped, rows, tuple(payloads), tuple(effects))
 
 
 def _markdown(reports: Sequence[Report]) -> str:

@@ -6,7 +6,7 @@ Knows the files and how two of them are compared; runs nothing. Sections that it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,19 @@ HELD = "tests/client/test_every_event.py"
 # What is a matter of the run, not of the contract: it is written, but another is no drift.
 LOOSE = ("example", "input", "response")
 Json = dict[str, Any]
+# An event, a kind of output or a field of one, what became of it, and the test that has seen it.
+Effect = tuple[str, str, str, str]
+BASIC = ("type", "effect", "known", "held")
 
 
-def measured(client: Installation, recorded: Iterable[tuple[str, Json]], rows: Mapping[str, str]) -> Json:
-    """The sections that this run of the suite gives."""
+def measured(
+    client: Installation,
+    recorded: Iterable[tuple[str, Json]],
+    rows: Mapping[str, str],
+    effects: Sequence[Effect] = (),
+    outputs: Mapping[str, Any] | None = None,
+) -> Json:
+    """The sections that this run of the suite gives; `outputs` is what is stored of them."""
     program = program_text.read(Path(client.command[-1]))
     payloads = list(recorded)
     sections: Json = {"program": program}
@@ -33,7 +42,34 @@ def measured(client: Installation, recorded: Iterable[tuple[str, Json]], rows: M
         sections["tools"] = tools_section(payloads, program)
     if rows:
         sections["rows"] = dict(sorted(rows.items()))
+    if effects:
+        sections["outputs"] = outputs_section(outputs or {}, effects)
     return sections
+
+
+def outputs_section(stored: Mapping[str, Any], effects: Sequence[Effect]) -> Json:
+    """What is stored of outputs, with the effects that were observed in place of those that the same tests hold."""
+    files = {held.split("::")[0] for *_, held in effects}
+    section: Json = {}
+    for event, output in stored.items():
+        section[event] = {part: _others(part, rows, files) for part, rows in output.items()}
+    for event, name, effect, held in effects:
+        part = "fields" if name.startswith(f"{_contract.SPECIFIC}.") else "kinds"
+        was = stored.get(event, {}).get(part, {}).get(name, {})
+        # What is said beside an effect holds of that effect alone.
+        more = {key: value for key, value in was.items() if key not in BASIC and was.get("effect", effect) == effect}
+        kept = section.setdefault(event, {"kinds": {}, "fields": {}})[part]
+        typed = {key: was[key] for key in ("type",) if key in was}
+        kept[name] = {**typed, "effect": effect, "known": "observed", "held": held, **more}
+    return section
+
+
+def _others(part: str, rows: Any, files: Collection[str]) -> Any:
+    """The rows that no test of these files holds."""
+    if part not in ("kinds", "fields"):
+        return rows
+    held = {name for name, row in rows.items() if str(row.get("held")).split("::")[0] in files}
+    return {name: row for name, row in rows.items() if name not in held or part == "fields"}
 
 
 def stored(version: str) -> Json:
