@@ -8,8 +8,9 @@ import re
 import time
 
 from taskie.claudex import MARKER, STATE
+from taskie.editing import edit_pairs, read_pairs
 from taskie.protocol import parse_json
-from taskie.store import Lock, StoreError, edit_pairs, names_in, read_pairs, read_regular, replace, sweep
+from taskie.store import Lock, StoreError, names_in, read_regular, replace, sweep
 from taskie.values import Value
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ import os
 from taskie.config import LETTERS, is_model
 from taskie.plans.phases import NEW_PLAN, PHASES
 from taskie.protocol import parse_json
-from taskie.store import DiskError, Lock, StoreError, edit_object, read_regular, replace
+from taskie.store import DiskError, Lock, StoreError, read_regular, replace
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -164,9 +164,15 @@ def update(
         changes = change(dict(raw))
         if changes is None:
             return None
-        text = _text_of(changes) if data is None else edit_object(data.decode("utf-8"), changes)
+        text = _text_of(changes) if data is None else _edited(data, changes)
         replace(path, text.encode("utf-8"))
         return {**raw, **changes}
+
+
+def _edited(data: bytes, changes: Mapping[str, Any]) -> str:
+    from taskie.editing import edit_object  # only where something is written
+
+    return edit_object(data.decode("utf-8"), changes)
 
 
 def rewrite(plan: str, fields: Mapping[str, Any]) -> str | None:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from taskie import engines
+from taskie.editing import edit_object
 from taskie.protocol import parse_json
 from taskie.setup import layout
 from taskie.setup.layout import Child
-from taskie.store import edit_object
 
 SCRIPT = "/hooks/stop-hook.sh"
 # An event of the plugin's own agents has no meaning in settings: without the plugin there are none.

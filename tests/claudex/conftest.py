@@ -13,8 +13,8 @@ import pytest
 from support import in_process
 
 from pytest_taskie import Events, HookResult, Project, RunHook, assert_approved
+from taskie.editing import edit_pairs, read_pairs
 from taskie.project import plugin_root
-from taskie.store import edit_pairs, read_pairs
 
 ROOT = Path(plugin_root())
 TASKIE = [sys.executable, str(ROOT / "bin" / "taskie")]

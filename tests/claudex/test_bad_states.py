@@ -11,7 +11,7 @@ from faults.snapshot import snapshot
 
 from claudex.conftest import APPROVE, HOOK, ID, Claudex
 from pytest_taskie import RunHook, assert_approved, assert_blocked
-from taskie.store import read_pairs
+from taskie.editing import read_pairs
 
 # The modes of files apply to root too.
 CONFINED = [sys.executable, str(Path(__file__).parents[1] / "faults" / "confined.py")]

@@ -14,8 +14,8 @@ from claudex.conftest import ID, UNIFIED, Claudex
 from pytest_taskie import Events, assert_approved, assert_blocked
 from taskie import hook, store
 from taskie.claudex import artefacts
+from taskie.editing import read_pairs
 from taskie.protocol import Decision, Event
-from taskie.store import read_pairs
 
 SMALL_FILES = ["/bin/sh", "-c", 'ulimit -f 1; exec "$@"', "sh"]
 

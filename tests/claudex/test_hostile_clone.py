@@ -9,7 +9,7 @@ from faults.snapshot import snapshot
 
 from claudex.conftest import ID, Claudex
 from pytest_taskie import FakeCli, HookResult, assert_approved, assert_blocked
-from taskie.store import edit_pairs
+from taskie.editing import edit_pairs
 
 STATE = f".claude/claudex/{ID}.state"
 

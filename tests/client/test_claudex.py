@@ -16,8 +16,8 @@ from pytest_taskie.client._codex import CONFIG
 from pytest_taskie.client._fixtures import clients, installation
 from pytest_taskie.client._responses import RESPONSES
 from pytest_taskie.client._server import MESSAGES
+from taskie.editing import read_pairs
 from taskie.project import plugin_root
-from taskie.store import read_pairs
 
 pytestmark = pytest.mark.client
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from taskie.store import edit_pairs, read_pairs
+from taskie.editing import edit_pairs, read_pairs
 
 READ = {
     "plain": (b"a: 1\nb: two words\n", {"a": "1", "b": "two words"}),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from taskie.store import edit_object
+from taskie.editing import edit_object
 
 # text, changes, the whole text expected
 CASES = {
