@@ -54,6 +54,15 @@ def test_a_head_that_git_cannot_read_after_the_commit(
     assert ready.project.git("diff", "--cached", "--name-only").split() == ["mine.txt"]
 
 
+def test_a_git_that_takes_its_time(ready: Autopilot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\n[ "$1" = write-tree ] && sleep 0.3\nexec {shutil.which("git")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setitem(ready.project.env, "PATH", f"{program.parent}:{ready.project.env['PATH']}")
+    commit(ready)
+
+
 @pytest.mark.parametrize("verb", ["rev-parse", "log"])
 def test_a_git_that_fails_right_after_the_commit(
     ready: Autopilot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str

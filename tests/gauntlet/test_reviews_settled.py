@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_taskie import FakeCli, assert_blocked
+from taskie.gauntlet.reviewed import MAX_DIFF, Since
 
 from .gates import Gauntlet
 from .reviewing import PASS, client
@@ -21,6 +22,12 @@ def issue(line: int | None, text: str = "x is not used", priority: str = "medium
 
 def fails(*violations: Any) -> Any:
     return client({"status": "fail", "violations": list(violations)})
+
+
+@pytest.mark.parametrize("size", [MAX_DIFF - 1, MAX_DIFF, MAX_DIFF + 1])
+def test_only_a_diff_that_is_too_long_is_cut(size: int) -> None:
+    diff = "+" * size
+    assert Since(diff).diff == (diff if size <= MAX_DIFF else f"{diff[:-1]}\n\nThe diff is cut here.\n")
 
 
 @pytest.fixture

@@ -161,6 +161,25 @@ def test_in_process(fake_cli: Fakes) -> None:
     assert [call.argv for call in gh.calls] == [("pr", "list")]
 
 
+def test_a_call_that_still_waits_ends_with_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import subprocess
+
+        started = []
+
+        def test_it(project, fake_cli):
+            gh = fake_cli("gh").answers(times=None).holds()
+            started.append(subprocess.Popen(["gh"], env=project.env))
+            gh.wait_for_calls()
+
+        def test_afterwards():
+            assert started[0].wait(20) == 1
+        """
+    )
+    pytester.runpytest("-p", "no:randomly").assert_outcomes(passed=2)
+
+
 def test_remove_takes_it_off_path(run_hook: RunHook, fake_cli: Fakes) -> None:
     gh = fake_cli("gh")
     gh.remove()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -53,6 +54,25 @@ def torture(*words: str) -> subprocess.CompletedProcess[str]:
 def test_a_mutant_of_each_kind(source: str, changed: str) -> None:
     found = [each.applied(source.encode()).decode() for each in mutating.mutants("m.py", source)]
     assert changed in found
+
+
+@pytest.mark.parametrize("value", ["False", "[]", "''", "None", "0"])
+def test_nothing_is_not_exchanged_for_nothing(value: str) -> None:
+    found = mutating.mutants("m.py", f"def f():\n    return {value}")
+    assert [each for each in found if each.kind == "return None"] == []
+
+
+def test_the_tests_of_a_mutant_in_order() -> None:
+    """First who names the module, then who uses its words; each file once, and all of the package."""
+    mutant = next(each for each in mutants.every() if each.path == "taskie/store.py" and each.where == "digest")
+    named, others = mutants.order(mutant, ROOT)
+    assert any(name.startswith("tests/core/test_store") for name in named)
+    files = [str(file.relative_to(ROOT)) for file in (ROOT / "tests" / "core").glob("test_*.py")]
+    assert {*files} <= {*named, *others}
+    assert len(named) + len(others) == len({*named, *others})
+    uses = [len(re.findall(r"\b(?:store|digest)\b", (ROOT / name).read_text())) for name in others]
+    assert uses == sorted(uses, reverse=True)
+    assert uses[0] > 0
 
 
 def test_what_is_for_type_checkers_or_readers_is_not_changed() -> None:

@@ -77,21 +77,27 @@ def choose(many: int, chance: random.Random) -> list[Mutant]:
     return chosen[:many]
 
 
-def order(path: str, folder: Path) -> list[list[str]]:
-    """The test files that name the module, then the package's folders."""
-    module = Path(path).stem.lstrip("_")
-    dotted = path[: -len(".py")].replace("/", ".")
-    first = []
-    for place in TESTS[package(path)]:
-        files = sorted((folder / place).glob("test_*.py")) if (folder / place).is_dir() else [folder / place]
-        for file in files:
-            text = file.read_text()
-            imports = dotted in text or re.search(
-                rf"from {re.escape(dotted.rpartition('.')[0])} import [^\n]*\b{module}\b", text
-            )
-            if module in file.stem or imports:
-                first.append(str(file.relative_to(folder)))
-    return [first] * bool(first) + [list(TESTS[package(path)])]
+def order(mutant: Mutant, folder: Path) -> list[list[str]]:
+    """The test files that name the module, then the others of its package, those first that use its words most."""
+    module = Path(mutant.path).stem.lstrip("_")
+    dotted = mutant.path[: -len(".py")].replace("/", ".")
+    package_name = re.escape(dotted.rpartition(".")[0])
+    imported = re.compile(rf"{re.escape(dotted)}\b|from {package_name} import [^\n]*\b{module}\b")
+    words = re.compile("|".join(rf"\b{word}\b" for word in {module, *mutant.where.split(".")} - {"module", "__init__"}))
+    first, others = [], []
+    for file in _test_files(package(mutant.path), folder):
+        text = file.read_text()
+        name = str(file.relative_to(folder))
+        if module in file.stem or imported.search(text):
+            first.append(name)
+        else:
+            others.append((-len(words.findall(text)), name))
+    return [names for names in (first, [name for _, name in sorted(others)]) if names]
+
+
+def _test_files(package_name: str, folder: Path) -> list[Path]:
+    places = [folder / place for place in TESTS[package_name]]
+    return [file for place in places for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])]
 
 
 def sandbox() -> list[str]:
@@ -159,7 +165,7 @@ def _try(job: tuple[Mutant, float]) -> dict[str, object]:
         return {**said, "result": "no time"}
     began = time.time()
     result, by = "survived", ""
-    for names in order(mutant.path, _folder):
+    for names in order(mutant, _folder):
         by = _killed_by(mutant, names)
         if by:
             result = "killed"

@@ -18,6 +18,8 @@ _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Is: ast.IsNot,
     ast.IsNot: ast.Is,
 }
+# For who asks whether there is anything, None is the same; `return False` becomes `return True`.
+_NOTHING = ("None", "False", "0", "''", "b''", "[]", "()", "{}", "set()", "dict()")
 _SUMS: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv}
 
 
@@ -118,7 +120,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, str]]:
         yield "dropped call", "pass"
     elif isinstance(node, (ast.Raise, ast.Continue, ast.Break)):
         yield f"dropped {type(node).__name__.lower()}", "pass"
-    elif isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) != "None":
+    elif isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) not in _NOTHING:
         yield "return None", "return None"
 
 
