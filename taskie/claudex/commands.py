@@ -9,7 +9,7 @@ from taskie import project, trust
 from taskie.claudex import MARKER, UNTOLD, artefacts, detect, state, steps, summary
 from taskie.claudex.findings import objection
 from taskie.claudex.state import Loop
-from taskie.claudex.tracking import is_tracked
+from taskie.claudex.tracking import brought_link, is_tracked
 from taskie.errors import USAGE_ERROR, CommandError
 from taskie.programs import find_program
 from taskie.project import typeable, working_tree
@@ -40,6 +40,15 @@ def _locked(directory: str) -> Lock:
     if not lock.take(state.LOCK_PATIENCE):
         raise CommandError(f"{directory} is in use by another process. Try again.")
     return lock
+
+
+def _writable(root: str) -> str:
+    """The directory of the loops, unless a clone has chosen where it is: nothing of ours is written there."""
+    directory = artefacts.directory_of(root)
+    link = brought_link(root, MARKER, os.environ) if os.path.realpath(directory) != directory else None
+    if link:
+        raise CommandError(f"git tracks the link {shown(link, 400)}, so no loop is kept behind it. Remove the link.")
+    return directory
 
 
 def _active(root: str) -> list[Loop]:
@@ -109,7 +118,7 @@ def _look_for_codex() -> int:
 
 
 def _start(root: str, mode: str, topic: str, rounds: int, old_plan: str | None = None) -> str:
-    directory = artefacts.directory_of(root)
+    directory = _writable(root)
     try:
         artefacts.make_directory(directory)
         with _locked(directory):
@@ -144,7 +153,7 @@ def continue_loop(review_id: str | None, root: str | None, from_draft: bool) -> 
     """Make the active loop this session's, and say where it stands."""
     _refuse_a_reviewer("takes a loop over")
     root = root_of(root)
-    directory = artefacts.directory_of(root)
+    directory = _writable(root)
     try:
         while True:
             loop = _followed(root) if review_id is None else _named(root, review_id)
@@ -210,6 +219,7 @@ def mark_done(review_id: str, root: str | None) -> int:
     """The agent says that nothing material was found: end the loop in one write, and keep what speaks against it."""
     _refuse_a_reviewer("ends its own loop")
     root = root_of(root)
+    directory = _writable(root)
     try:
         while True:
             loop = _named(root, review_id)
@@ -218,7 +228,7 @@ def mark_done(review_id: str, root: str | None) -> int:
                 return 0
             against = objection(artefacts.reviewed(root, loop), loop.round)
             changes = {"decision_signal": state.CLEAN, "phase": state.DONE, **state.end(against, told=False)}
-            if state.swap(artefacts.directory_of(root), review_id, loop.fields, changes):
+            if state.swap(directory, review_id, loop.fields, changes):
                 break
     except StoreError as error:
         raise CommandError(f"{error}. Nothing was changed.") from None
@@ -232,7 +242,7 @@ def mark_done(review_id: str, root: str | None) -> int:
 def cancel() -> int:
     """End the active loop without a result; a finished one stays as it is."""
     root = root_of()
-    directory = artefacts.directory_of(root)
+    directory = _writable(root)
     try:
         while True:
             loop = next(iter(_active(root)), None)
