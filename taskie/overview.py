@@ -29,14 +29,28 @@ def main(*, as_json: bool) -> int:
     others = [name for name in applying if name != MAIN]
     shown = others if MAIN not in applying and others and not as_json else [MAIN, *others]
     statuses = {name: _status(name, cwd) for name in shown}
+    waiting = _waiting(cwd)
     if as_json:
-        say(json.dumps({**statuses.pop(MAIN).data, **{name: s.data for name, s in statuses.items()}}, indent=2))
+        data = {**statuses.pop(MAIN).data, **{name: s.data for name, s in statuses.items()}}
+        say(json.dumps({**data, **({"trust": waiting} if waiting else {})}, indent=2))
     elif not others:
         say("\n".join(_lines(statuses[MAIN].text)))
     else:
         parts = [[name.upper(), *_lines(status.text), ""] for name, status in statuses.items()]
         say("\n".join(line for part in parts for line in part).rstrip())
+    if waiting and not as_json:
+        say("", project.typeable(f"TRUST: {waiting}. `taskie trust --show` shows it"))
     return 0
+
+
+def _waiting(cwd: str) -> str | None:
+    """What the hook does not run yet; where that cannot be seen, each engine's own status says so."""
+    from taskie.trusting import waits
+
+    try:
+        return waits(cwd, os.environ)
+    except Exception:
+        return None
 
 
 def of_engine(engine: str, *, as_json: bool) -> int:

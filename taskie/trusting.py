@@ -16,7 +16,9 @@ from taskie.terminal import say
 from taskie.trust import Trusted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from taskie.engine import Engine
 
     Brought = Sequence[tuple[str, bytes]]
 
@@ -55,6 +57,45 @@ def untrust(path: str | None) -> int:
     return 0
 
 
+def waits(cwd: str, env: Mapping[str, str]) -> str | None:
+    """What the hook would not run here at the next stop, in a sentence; None if there is nothing. Writes nothing."""
+    if trust.given(env, cwd):
+        return None
+    found = []
+    for name, engine, root in _applying(project.places(cwd, env)):
+        try:
+            new = _new(name, root, engine.brings(root, env), env)
+        except StoreError as error:
+            found.append(f"{name} ({shown(str(error), 200)})")
+            continue
+        if new:
+            more = f" and {len(new) - 3} more" if len(new) > 3 else ""
+            found.append(f"{name} ({', '.join(shown(file, 60) for file, _ in new[:3])}{more})")
+    return f"the hook runs nothing of this before you trust it: {'; '.join(found)}" if found else None
+
+
+def _new(name: str, root: str, brought: Brought, env: Mapping[str, str]) -> Brought:
+    """What of this nobody has trusted. What the user has written here since the hook takes as theirs."""
+    record = Trusted(root, env)
+    new = record.unknown(name, brought) if brought else []
+    if new and record.knows(name):
+        from taskie.arrival import came_by_git
+
+        if not came_by_git(root, new, env, lambda file, data: not record.unknown(name, [(file, data)])):
+            return []
+    return new
+
+
+def _applying(places: list[str]) -> Iterator[tuple[str, Engine, str]]:
+    """The engines that apply in these places, each with its root."""
+    for name in engines.ENGINES:
+        engine = engines.load(name)
+        roots = [place for place in places if engines.is_used(engine, place)]
+        root = engine.detect(roots) if roots else None
+        if root is not None:
+            yield name, engine, root
+
+
 def _directory(path: str | None) -> str:
     directory = os.path.realpath(path) if path is not None else project.here()
     if not os.path.isdir(directory):
@@ -66,11 +107,8 @@ def _found(path: str | None) -> dict[str, dict[str, Brought]]:
     """What the engines that apply in a directory bring, by root and engine. The hook looks in the same places."""
     places = project.places(_directory(path), {} if path is not None else os.environ)
     found: dict[str, dict[str, Brought]] = {}
-    for name in engines.ENGINES:
-        engine = engines.load(name)
-        roots = [place for place in places if engines.is_used(engine, place)]
-        root = engine.detect(roots) if roots else None
-        if root is not None and (brought := engine.brings(root, os.environ, whole=True)):
+    for name, engine, root in _applying(places):
+        if brought := engine.brings(root, os.environ, whole=True):
             found.setdefault(root, {})[name] = brought
     return found
 

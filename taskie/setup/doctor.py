@@ -74,6 +74,9 @@ def judge(facts: Facts) -> Iterator[Finding]:
     yield from _disabled(facts)
     yield from _reviewing(facts)
     yield from _gates(facts)
+    if facts.untrusted:
+        remedy = "`taskie trust --show` shows it; `taskie trust` lets the hook run it"
+        yield Finding("warning", "trust", facts.untrusted, remedy)
     yield from _timeouts(facts)
     if facts.unlockable:
         text = f"{facts.root} cannot be locked ({facts.unlockable}): a file named {LOCK_FILE} does it instead"
