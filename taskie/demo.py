@@ -19,6 +19,7 @@ from taskie.config import Config
 from taskie.plans import MARKER, state, transitions
 from taskie.plans.phases import COMPLETE, NEW_PLAN, NOTHING, ONE_TASK, PHASES, REVIEWS, target
 from taskie.project import plugin_root
+from taskie.terminal import say
 
 if TYPE_CHECKING:
     from taskie.plans.phases import Review
@@ -43,14 +44,14 @@ def main(*, keep: bool = False) -> int:
     try:
         began = time.monotonic()
         stops = _Demo(folder).play()
-        print(f"\nDone: {stops} stops in {time.monotonic() - began:.1f} s, the plan is complete.")
+        say(f"\nDone: {stops} stops in {time.monotonic() - began:.1f} s, the plan is complete.")
     except Failed as error:
-        print(f"taskie: the demo failed: {error}", file=sys.stderr)
+        say(f"taskie: the demo failed: {error}", file=sys.stderr)
         keep = True
         return 1
     finally:
         if keep:
-            print(f"The project is in {folder}")
+            say(f"The project is in {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
     return 0
@@ -84,8 +85,8 @@ class _Demo:
 
     def play(self) -> int:
         """From a new plan on, wherever the table of phases leads."""
-        print("Every line is one stop of the agent: the hook has a reviewer look at the work, then decides.\n")
-        print(_row("PHASE", "TASK", "REVIEW", "MODEL", "VERDICT", "DECISION"))
+        say("Every line is one stop of the agent: the hook has a reviewer look at the work, then decides.\n")
+        say(_row("PHASE", "TASK", "REVIEW", "MODEL", "VERDICT", "DECISION"))
         phase, task, open_tasks = NEW_PLAN, None, list(TASKS)
         for verdicts in STORY:
             review = REVIEWS.get(phase) or REVIEWS[PHASES[phase].next[0]]
@@ -121,7 +122,7 @@ class _Demo:
             blocked = answer.get("decision") == "block"
             again = "fix it, then review again" if verdict == "FAIL" else "one more clean review"
             decision = f"block: {again}" if blocked else f"approve: next is {now['next_phase']}"
-            print(_row(review.phase, task or "-", str(number), options.get("--model", "?"), verdict, decision))
+            say(_row(review.phase, task or "-", str(number), options.get("--model", "?"), verdict, decision))
             expected = leads_to if last else review.post
             clean = bool(now["consecutive_clean"]) or leads_to in REVIEWS
             if blocked is last or clean is not (verdict == "PASS") or now["next_phase"] != expected:

@@ -13,6 +13,7 @@ from taskie.engine import Status, Table
 from taskie.errors import CommandError
 from taskie.hook import report
 from taskie.protocol import harmless
+from taskie.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,20 +29,34 @@ def main(*, as_json: bool) -> int:
     others = [name for name in applying if name != MAIN]
     shown = others if MAIN not in applying and others and not as_json else [MAIN, *others]
     statuses = {name: _status(name, cwd) for name in shown}
+    waiting = _waiting(cwd)
     if as_json:
-        print(json.dumps({**statuses.pop(MAIN).data, **{name: s.data for name, s in statuses.items()}}, indent=2))
+        data = {**statuses.pop(MAIN).data, **{name: s.data for name, s in statuses.items()}}
+        say(json.dumps({**data, **({"trust": waiting} if waiting else {})}, indent=2))
     elif not others:
-        print("\n".join(_lines(statuses[MAIN].text)))
+        say("\n".join(_lines(statuses[MAIN].text)))
     else:
         parts = [[name.upper(), *_lines(status.text), ""] for name, status in statuses.items()]
-        print("\n".join(line for part in parts for line in part).rstrip())
+        say("\n".join(line for part in parts for line in part).rstrip())
+    if waiting and not as_json:
+        say("", project.typeable(f"TRUST: {waiting}. `taskie trust --show` shows it"))
     return 0
+
+
+def _waiting(cwd: str) -> str | None:
+    """What the hook does not run yet; where that cannot be seen, each engine's own status says so."""
+    from taskie.trusting import waits
+
+    try:
+        return waits(cwd, os.environ)
+    except Exception:
+        return None
 
 
 def of_engine(engine: str, *, as_json: bool) -> int:
     """One engine alone."""
     status = engines.load(engine).status(project.here(), os.environ)
-    print(json.dumps(status.data, indent=2) if as_json else "\n".join(_lines(status.text)))
+    say(json.dumps(status.data, indent=2) if as_json else "\n".join(_lines(status.text)))
     return 0
 
 

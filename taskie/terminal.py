@@ -12,3 +12,14 @@ if TYPE_CHECKING:
 def say(*lines: str, file: IO[str] | None = None, end: str = "\n", flush: bool = False) -> None:
     """Print these lines; without one, an empty line."""
     print(harmless("\n".join(lines)), file=file, end=end, flush=flush)
+
+
+def steer(sequence: str, file: IO[str] | None = None) -> None:
+    """What we ourselves have the terminal do: a colour, a line that is written over. Nobody's name is in it."""
+    print(sequence, file=file, end="", flush=True)
+
+
+def redraw(text: str, file: IO[str] | None = None) -> None:
+    """Write over the line that the cursor is in."""
+    steer("\r\x1b[K", file)
+    say(text, file=file, end="", flush=True)

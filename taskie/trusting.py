@@ -12,10 +12,13 @@ from taskie.errors import USAGE_ERROR, CommandError
 from taskie.gauntlet.skipping import AGENTS
 from taskie.protocol import shown
 from taskie.store import StoreError
+from taskie.terminal import say
 from taskie.trust import Trusted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from taskie.engine import Engine
 
     Brought = Sequence[tuple[str, bytes]]
 
@@ -28,18 +31,18 @@ def command(path: str | None, show: bool, listed: bool, as_json: bool, word: str
         raise CommandError("--json goes with --list", USAGE_ERROR)
     found = _found(path)
     if not found:
-        print("Nothing here that the hook would run.")
+        say("Nothing here that the hook would run.")
         return 0
     if show:
         return _show(found)
     new = {root: files for root in found if (files := _unknown(root, found[root]))}
     if not new:
-        print("All of it is trusted already; `taskie trust --show` shows it.")
+        say("All of it is trusted already; `taskie trust --show` shows it.")
         return 0
     _consent(new, word)
     for root in new:
         trust.add(root, os.environ, found[root])
-        print(f"Trusted in {shown(root, 400)}: {', '.join(found[root])}. `taskie untrust` takes it back.")
+        say(f"Trusted in {shown(root, 400)}: {', '.join(found[root])}. `taskie untrust` takes it back.")
     return 0
 
 
@@ -48,10 +51,49 @@ def untrust(path: str | None) -> int:
     roots = list(dict.fromkeys([*_found(path), *project.places(_directory(path), os.environ)]))
     gone = [root for root in roots if trust.forget(root, os.environ)]
     for root in gone:
-        print(f"Nothing is trusted any more in {shown(root, 400)}.")
+        say(f"Nothing is trusted any more in {shown(root, 400)}.")
     if not gone:
-        print("Nothing was trusted here.")
+        say("Nothing was trusted here.")
     return 0
+
+
+def waits(cwd: str, env: Mapping[str, str]) -> str | None:
+    """What the hook would not run here at the next stop, in a sentence; None if there is nothing. Writes nothing."""
+    if trust.given(env, cwd):
+        return None
+    found = []
+    for name, engine, root in _applying(project.places(cwd, env)):
+        try:
+            new = _new(name, root, engine.brings(root, env), env)
+        except StoreError as error:
+            found.append(f"{name} ({shown(str(error), 200)})")
+            continue
+        if new:
+            more = f" and {len(new) - 3} more" if len(new) > 3 else ""
+            found.append(f"{name} ({', '.join(shown(file, 60) for file, _ in new[:3])}{more})")
+    return f"the hook runs nothing of this before you trust it: {'; '.join(found)}" if found else None
+
+
+def _new(name: str, root: str, brought: Brought, env: Mapping[str, str]) -> Brought:
+    """What of this nobody has trusted. What the user has written here since the hook takes as theirs."""
+    record = Trusted(root, env)
+    new = record.unknown(name, brought) if brought else []
+    if new and record.knows(name):
+        from taskie.arrival import came_by_git
+
+        if not came_by_git(root, new, env, lambda file, data: not record.unknown(name, [(file, data)])):
+            return []
+    return new
+
+
+def _applying(places: list[str]) -> Iterator[tuple[str, Engine, str]]:
+    """The engines that apply in these places, each with its root."""
+    for name in engines.ENGINES:
+        engine = engines.load(name)
+        roots = [place for place in places if engines.is_used(engine, place)]
+        root = engine.detect(roots) if roots else None
+        if root is not None:
+            yield name, engine, root
 
 
 def _directory(path: str | None) -> str:
@@ -65,11 +107,8 @@ def _found(path: str | None) -> dict[str, dict[str, Brought]]:
     """What the engines that apply in a directory bring, by root and engine. The hook looks in the same places."""
     places = project.places(_directory(path), {} if path is not None else os.environ)
     found: dict[str, dict[str, Brought]] = {}
-    for name in engines.ENGINES:
-        engine = engines.load(name)
-        roots = [place for place in places if engines.is_used(engine, place)]
-        root = engine.detect(roots) if roots else None
-        if root is not None and (brought := engine.brings(root, os.environ, whole=True)):
+    for name, engine, root in _applying(places):
+        if brought := engine.brings(root, os.environ, whole=True):
             found.setdefault(root, {})[name] = brought
     return found
 
@@ -98,8 +137,8 @@ def _consent(new: dict[str, dict[str, Brought]], given: str | None) -> None:
             "own, or give the word that the hook told at the last stop (`taskie trust --word WORD`)"
         )
     for line in _summary(new):
-        print(line)
-    print("Let the hook run this whenever an agent stops here? [y/N] ", end="", flush=True)
+        say(line)
+    say("Let the hook run this whenever an agent stops here? [y/N] ", end="", flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise CommandError("nothing was trusted; `taskie trust --show` shows what it is")
 
@@ -124,17 +163,17 @@ def _show(found: dict[str, dict[str, Brought]]) -> int:
     for root, brought in found.items():
         record = Trusted(root, os.environ)
         if record.problem:
-            print(f"{visible(record.problem)}. So nothing is trusted here.")
+            say(f"{visible(record.problem)}. So nothing is trusted here.")
         for name, files in brought.items():
             new = record.unknown(name, files)
             for file, data in files:
                 known = "new" if (file, data) in new else "trusted"
-                print(f"== {name}: {shown(os.path.join(root, file), 1000)} ({known})")
+                say(f"== {name}: {shown(os.path.join(root, file), 1000)} ({known})")
                 if b"\0" in data:
-                    print(f"({len(data)} bytes that are not text)")
+                    say(f"({len(data)} bytes that are not text)")
                 else:
                     for line in data.decode("utf-8", "surrogateescape").rstrip("\n").split("\n"):
-                        print(f"  {visible(line)}")
+                        say(f"  {visible(line)}")
     return 0
 
 
@@ -163,14 +202,14 @@ def _list(as_json: bool) -> int:
         if trusted:
             rows.append({"record": path, "root": root, "exists": os.path.isdir(root), "engines": trusted})
     if as_json:
-        print(json.dumps({"trusted": rows}, indent=2))
+        say(json.dumps({"trusted": rows}, indent=2))
         return 0
     for row in rows:
         if "problem" in row:
-            print(f"{visible(str(row['problem']))}, so it counts for nothing")
+            say(f"{visible(str(row['problem']))}, so it counts for nothing")
         else:
             gone = "" if row["exists"] else " (no longer there)"
-            print(f"{visible(str(row['root']))}{gone}: {', '.join(row['engines'])}")
+            say(f"{visible(str(row['root']))}{gone}: {', '.join(row['engines'])}")
     if not rows:
-        print("Nothing is trusted anywhere.")
+        say("Nothing is trusted anywhere.")
     return 0

@@ -13,6 +13,7 @@ from taskie.errors import CommandError
 from taskie.plans import files, glance, journal
 from taskie.plans.commands import find_plan
 from taskie.protocol import shown
+from taskie.terminal import redraw, say
 
 if TYPE_CHECKING:
     from taskie.plans.glance import Glance
@@ -25,7 +26,7 @@ def run(*, plan: str | None, once: bool) -> int:
     """Follow the plan until Ctrl-C, or until it is gone."""
     path = find_plan(plan)
     if once:
-        print(_words(glance.look(path), _last(path), time.time()))
+        say(_words(glance.look(path), _last(path), time.time()))
         return 0
     follow = _on_a_terminal if sys.stdout.isatty() else _by_lines
     return follow(path, plan is None)
@@ -38,10 +39,10 @@ def _on_a_terminal(path: str, newest: bool) -> int:
             began = time.monotonic()
             path = _there(path, newest)
             line = _fitting(_words(glance.look(path), _last(path), time.time()), _columns() - 1)
-            print(f"\r{line}\x1b[K", end="", flush=True)
+            redraw(line)
             _rest(began)
     finally:
-        print(flush=True)  # whatever comes next begins on a line of its own
+        say(flush=True)  # whatever comes next begins on a line of its own
 
 
 def _by_lines(path: str, newest: bool) -> int:
@@ -53,7 +54,7 @@ def _by_lines(path: str, newest: bool) -> int:
         found, last = glance.look(path), _last(path)
         if (found, last) != said:
             said = found, last
-            print(f"{time.strftime('%H:%M:%S')} {_words(found, last, None)}", flush=True)
+            say(f"{time.strftime('%H:%M:%S')} {_words(found, last, None)}", flush=True)
         _rest(began)
 
 

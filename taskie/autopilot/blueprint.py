@@ -9,6 +9,7 @@ import re
 from taskie.autopilot.pre_check import WIDTH, inside, parse, source
 from taskie.protocol import shown
 from taskie.store import StoreError, read_regular
+from taskie.terminal import say
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -42,13 +43,13 @@ class Line(Value):
 def main(root: str, spec: str, directory: str | None) -> int:
     found = violations(root, spec, directory)
     if found is None:
-        print(f"SKIP: there is no blueprint in {shown(directory or DIRECTORY, WIDTH)}")
+        say(f"SKIP: there is no blueprint in {shown(directory or DIRECTORY, WIDTH)}")
         return 0
     for line in found:
-        print(line)
+        say(line)
     if found:
         return 1
-    print(f"PASS: {shown(spec, WIDTH)} keeps to the blueprint")
+    say(f"PASS: {shown(spec, WIDTH)} keeps to the blueprint")
     return 0
 
 

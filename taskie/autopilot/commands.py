@@ -17,6 +17,7 @@ from taskie.errors import CommandError
 from taskie.project import here, quoted
 from taskie.protocol import parse_json, shown
 from taskie.store import Lock, StoreError, timestamp
+from taskie.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 
 def warn(text: str) -> None:
     lines = [shown(line, 1000) for line in text.splitlines()]
-    print("taskie: " + "\n  ".join(lines), file=sys.stderr, flush=True)
+    say("taskie: " + "\n  ".join(lines), file=sys.stderr, flush=True)
 
 
 def answer(following: dict[str, Any], code: int = 0) -> int:
     """After a step of the loop: print what comes next, a JSON object whether `--json` asks for it or not."""
-    print(json.dumps(following))
+    say(json.dumps(following))
     return code
 
 
@@ -44,7 +45,7 @@ def init(spec_id: str, spec_path: str, *, force: bool, worktree: bool = False) -
         return _init_apart(spec_id, spec_path)
     root = tree()
     _begin(root, spec_id, spec_path, force=force)
-    print(project.typeable(f"{states.path_of(root)} is ready. Next: `taskie autopilot plan` sets the tasks."))
+    say(project.typeable(f"{states.path_of(root)} is ready. Next: `taskie autopilot plan` sets the tasks."))
     return 0
 
 
@@ -75,8 +76,8 @@ def _init_apart(spec_id: str, spec_path: str) -> int:
     except BaseException:
         worktree.remove(top, path, branch, os.environ)
         raise
-    print(f"The worktree {path} is ready, on the new branch {branch}. Work there: cd {quoted(path)}")
-    print(project.typeable("Next: `taskie autopilot plan` sets the tasks."))
+    say(f"The worktree {path} is ready, on the new branch {branch}. Work there: cd {quoted(path)}")
+    say(project.typeable("Next: `taskie autopilot plan` sets the tasks."))
     return 0
 
 
@@ -129,7 +130,7 @@ def plan(tasks: str, *, test_command: str | None, force: bool, word: str | None 
     if changed:
         warn(changed)
     count = f"{len(planned)} task{'s' if len(planned) > 1 else ''}"
-    print(f"{count} planned. Next: coder, for task {shown(str(planned[0][0]))}.")
+    say(f"{count} planned. Next: coder, for task {shown(str(planned[0][0]))}.")
     return 0
 
 
@@ -180,7 +181,7 @@ def update(task: str, field: str, value: str, word: str | None = None) -> int:
         return moved
 
     moved = states.edit(root, change, lambda state: advancing.keep_spec(root, state, warn))
-    print(f"Task {shown(task)}: {field} = {value}." + (f" Next: {moved.next}, {moved.why}." if moved else ""))
+    say(f"Task {shown(task)}: {field} = {value}." + (f" Next: {moved.next}, {moved.why}." if moved else ""))
     return 0
 
 
@@ -204,11 +205,11 @@ def finish(*, as_json: bool = False) -> int:
     """phase_3. With `--json` what the steps print goes to stderr."""
     from taskie.autopilot import finishing
 
-    done = finishing.finish(state_root(), os.environ, warn, warn if as_json else print)
+    done = finishing.finish(state_root(), os.environ, warn, warn if as_json else say)
     if as_json:
-        print(json.dumps(done))
+        say(json.dumps(done))
     elif done["ready"]:
-        print("phase_3 is done." + (f" Warnings: {len(done['warnings'])}." if done["warnings"] else ""))
+        say("phase_3 is done." + (f" Warnings: {len(done['warnings'])}." if done["warnings"] else ""))
     return 0 if done["ready"] else 1
 
 
@@ -227,7 +228,7 @@ def restore() -> int:
     from taskie.autopilot import restoring
 
     for line in restoring.restore(state_root(), os.environ):
-        print(line)
+        say(line)
     return 0
 
 
@@ -266,7 +267,7 @@ def test(command: Sequence[str], timeout: float, *, replace: bool, as_json: bool
     tested = proving.test(root, command, here(), os.environ, timeout, warn, replace=replace)
     if as_json:
         result = {"passed": tested.passed, "exit_code": tested.exit_code, "summary": tested.summary}
-        print(json.dumps({**result, "failing": list(tested.failing), "log": tested.log}))
+        say(json.dumps({**result, "failing": list(tested.failing), "log": tested.log}))
     else:
-        print("\n".join(testing.lines(tested)))
+        say("\n".join(testing.lines(tested)))
     return int(tested.exit_code)

@@ -16,6 +16,7 @@ import warnings
 from taskie.project import is_inside
 from taskie.protocol import shown
 from taskie.store import StoreError, read_regular
+from taskie.terminal import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,16 +36,16 @@ _NO_SOURCE = (SyntaxError, ValueError, LookupError, RecursionError, MemoryError)
 def main(root: str, files: Sequence[str], env: Mapping[str, str]) -> int:
     found, notes = check(root, files, env)
     for note in notes:
-        print(note, file=sys.stderr)
+        say(note, file=sys.stderr)
     for line in found:
-        print(line)
+        say(line)
     if found:
         return 1
     checked = sum(_is_checked(root, name) for name in files)
     if checked == 0 and not os.path.isfile(os.path.join(root, SCRIPT)):
-        print(f"SKIP: nothing was checked, since none of these is Python, and there is no {SCRIPT}")
+        say(f"SKIP: nothing was checked, since none of these is Python, and there is no {SCRIPT}")
     else:
-        print(f"PASS: {checked} file(s) checked")
+        say(f"PASS: {checked} file(s) checked")
     return 0
 
 

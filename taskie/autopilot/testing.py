@@ -14,6 +14,7 @@ from taskie.programs import run as run_program
 from taskie.project import is_inside
 from taskie.protocol import shown
 from taskie.store import StoreError, close, remove
+from taskie.terminal import redraw
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -233,8 +234,8 @@ class _Elapsed:
     def tick(self, seconds: float) -> None:
         if self._seen and int(seconds) > self._said:
             self._said = int(seconds)
-            print(f"\rrunning for {self._said} s", end="", file=sys.stderr, flush=True)
+            redraw(f"running for {self._said} s", sys.stderr)
 
     def clear(self) -> None:
         if self._said > 1:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            redraw("", sys.stderr)

@@ -9,12 +9,13 @@ from taskie import project, trust
 from taskie.claudex import MARKER, UNTOLD, artefacts, detect, state, steps, summary
 from taskie.claudex.findings import objection
 from taskie.claudex.state import Loop
-from taskie.claudex.tracking import is_tracked
+from taskie.claudex.tracking import brought_link, is_tracked
 from taskie.errors import USAGE_ERROR, CommandError
 from taskie.programs import find_program
 from taskie.project import typeable, working_tree
 from taskie.protocol import shown, write
 from taskie.store import DiskError, Lock, StoreError
+from taskie.terminal import say
 
 
 def _directories() -> list[str]:
@@ -40,6 +41,15 @@ def _locked(directory: str) -> Lock:
     if not lock.take(state.LOCK_PATIENCE):
         raise CommandError(f"{directory} is in use by another process. Try again.")
     return lock
+
+
+def _writable(root: str) -> str:
+    """The directory of the loops, unless a clone has chosen where it is: nothing of ours is written there."""
+    directory = artefacts.directory_of(root)
+    link = brought_link(root, MARKER, os.environ) if os.path.realpath(directory) != directory else None
+    if link:
+        raise CommandError(f"git tracks the link {shown(link, 400)}, so no loop is kept behind it. Remove the link.")
+    return directory
 
 
 def _active(root: str) -> list[Loop]:
@@ -79,14 +89,14 @@ def start_plan(topic: list[str], topic_file: str | None, rounds: int, from_draft
     if from_draft and old is None:
         raise CommandError(f"there is no {artefacts.PLAN_FILE} in {root} that --from-draft could take", USAGE_ERROR)
     review_id = _start(root, state.PLAN, text, rounds, None if from_draft else old)
-    print(f"Loop {review_id} has started in {root}.")
+    say(f"Loop {review_id} has started in {root}.")
     if from_draft:
-        print("PLAN.md is taken as it is. Stop now: Codex reviews it.")
+        say("PLAN.md is taken as it is. Stop now: Codex reviews it.")
     elif old is not None:
-        print("PLAN.md is there already, from before this loop: is it the plan for this? Ask the user.")
-        print(f"If so: {typeable(steps.TAKE_IT)}. If not: write the new plan to PLAN.md, then stop: Codex reviews it.")
+        say("PLAN.md is there already, from before this loop: is it the plan for this? Ask the user.")
+        say(f"If so: {typeable(steps.TAKE_IT)}. If not: write the new plan to PLAN.md, then stop: Codex reviews it.")
     else:
-        print("Write the plan to PLAN.md there, then stop: Codex reviews it.")
+        say("Write the plan to PLAN.md there, then stop: Codex reviews it.")
     return _look_for_codex()
 
 
@@ -94,8 +104,8 @@ def start_review(topic: list[str]) -> int:
     """Begin a review of the diff, unless a loop is active here."""
     root = root_of()
     review_id = _start(root, state.REVIEW, " ".join(topic), 1)
-    print(f"Loop {review_id} has started in {root}.")
-    print("Stop now: the review of the current diff begins.")
+    say(f"Loop {review_id} has started in {root}.")
+    say("Stop now: the review of the current diff begins.")
     return _look_for_codex()
 
 
@@ -109,7 +119,7 @@ def _look_for_codex() -> int:
 
 
 def _start(root: str, mode: str, topic: str, rounds: int, old_plan: str | None = None) -> str:
-    directory = artefacts.directory_of(root)
+    directory = _writable(root)
     try:
         artefacts.make_directory(directory)
         with _locked(directory):
@@ -144,7 +154,7 @@ def continue_loop(review_id: str | None, root: str | None, from_draft: bool) -> 
     """Make the active loop this session's, and say where it stands."""
     _refuse_a_reviewer("takes a loop over")
     root = root_of(root)
-    directory = artefacts.directory_of(root)
+    directory = _writable(root)
     try:
         while True:
             loop = _followed(root) if review_id is None else _named(root, review_id)
@@ -159,14 +169,14 @@ def continue_loop(review_id: str | None, root: str | None, from_draft: bool) -> 
         raise CommandError(f"{error}. Nothing was changed.") from None
     artefacts.write_log(root, f"CONTINUE: loop {loop.review_id} in {loop.phase}, round {loop.round}")
     rounds = f", round {loop.round} of {loop.max_rounds}" if loop.phase == state.REVIEWING else ""
-    print(f"Loop {loop.review_id} is this session's now: {loop.mode}, {loop.phase}{rounds}.")
+    say(f"Loop {loop.review_id} is this session's now: {loop.mode}, {loop.phase}{rounds}.")
     if loop.topic:
-        print(f"It is about: {shown(loop.topic, 400)}")
+        say(f"It is about: {shown(loop.topic, 400)}")
     written = artefacts.is_written(os.path.join(root, artefacts.PLAN_FILE))
     if loop.phase == state.DRAFTING and not written:
-        print(f"Write the plan to PLAN.md in {root}, then stop: Codex reviews it.")
+        say(f"Write the plan to PLAN.md in {root}, then stop: Codex reviews it.")
     else:
-        print("Stop now: the Stop hook says what comes next.")
+        say("Stop now: the Stop hook says what comes next.")
     return 0
 
 
@@ -210,34 +220,35 @@ def mark_done(review_id: str, root: str | None) -> int:
     """The agent says that nothing material was found: end the loop in one write, and keep what speaks against it."""
     _refuse_a_reviewer("ends its own loop")
     root = root_of(root)
+    directory = _writable(root)
     try:
         while True:
             loop = _named(root, review_id)
             if not loop.active:
-                print(f"Loop {review_id} is already {shown(loop.phase) or 'inactive'}.")
+                say(f"Loop {review_id} is already {shown(loop.phase) or 'inactive'}.")
                 return 0
             against = objection(artefacts.reviewed(root, loop), loop.round)
             changes = {"decision_signal": state.CLEAN, "phase": state.DONE, **state.end(against, told=False)}
-            if state.swap(artefacts.directory_of(root), review_id, loop.fields, changes):
+            if state.swap(directory, review_id, loop.fields, changes):
                 break
     except StoreError as error:
         raise CommandError(f"{error}. Nothing was changed.") from None
     doubt = f", but {against}" if against else ""
     artefacts.write_log(root, f"DONE: loop {review_id}, {state.CLEAN} after round {loop.round}{doubt}")
-    print(f"Loop {review_id} is done: {state.CLEAN} after round {loop.round}{doubt}.")
-    print("The user is told so when you stop. You can stop now." if against else "You can stop now.")
+    say(f"Loop {review_id} is done: {state.CLEAN} after round {loop.round}{doubt}.")
+    say("The user is told so when you stop. You can stop now." if against else "You can stop now.")
     return 0
 
 
 def cancel() -> int:
     """End the active loop without a result; a finished one stays as it is."""
     root = root_of()
-    directory = artefacts.directory_of(root)
+    directory = _writable(root)
     try:
         while True:
             loop = next(iter(_active(root)), None)
             if loop is None:
-                print("No loop is active here.")
+                say("No loop is active here.")
                 return 0
             against = objection(artefacts.reviewed(root, loop), loop.round)
             changes = {"phase": state.CANCELLED, **state.end(against, told=False)}
@@ -248,7 +259,7 @@ def cancel() -> int:
     artefacts.clean_up(directory, loop.review_id)
     doubt = f"; {against}" if against else ""
     artefacts.write_log(root, f"CANCEL: loop {loop.review_id} in {loop.phase}, round {loop.round}{doubt}")
-    print(f"Loop {loop.review_id} is cancelled{doubt}. PLAN.md and the findings stay.")
+    say(f"Loop {loop.review_id} is cancelled{doubt}. PLAN.md and the findings stay.")
     return 0
 
 
@@ -257,7 +268,7 @@ def rollback() -> int:
     root = root_of()
     directory = artefacts.directory_of(root)
     if not os.path.isdir(directory):
-        print("There is nothing to roll back here.")
+        say("There is nothing to roll back here.")
         return 0
     if os.path.realpath(directory) != directory:
         where = shown(os.path.realpath(directory))
@@ -272,6 +283,6 @@ def rollback() -> int:
     for line in cut_short:
         artefacts.write_log(root, f"{UNTOLD}: {line}")
     for name in gone:
-        print(f"removed {shown(name)}")
-    print(f"{'Nothing was left to remove' if not gone else 'Rolled back'}; the log and PLAN.md stay.")
+        say(f"removed {shown(name)}")
+    say(f"{'Nothing was left to remove' if not gone else 'Rolled back'}; the log and PLAN.md stay.")
     return 0

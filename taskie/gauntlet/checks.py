@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 import taskie.logs as logs
 import taskie.recorded as recorded
@@ -12,7 +13,7 @@ from taskie.gauntlet.verdict import GateResult, Problem, Unable
 from taskie.programs import Command
 from taskie.project import is_inside
 from taskie.protocol import shown
-from taskie.store import close, digest, remove
+from taskie.store import close, digest, mode_of, remove
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -163,7 +164,8 @@ class CheckRun:
         failed = before.get("files") if before.get("status") == "failed" else None
         known = [file for file in failed if isinstance(file, str)] if isinstance(failed, list) else []
         files = sorted({*self.job.files, *known})
-        return tuple(file for file in files if os.path.isfile(os.path.join(self._run.root, file)))
+        root = self._run.root
+        return tuple(file for file in files if stat.S_ISREG(mode_of(os.path.join(root, file), follow=True)))
 
     def _of(self, command: str, *, fixes: bool = False) -> list[Step]:
         files = [os.path.relpath(os.path.join(self._run.root, file), self._cwd) for file in self.files]
@@ -186,7 +188,7 @@ class CheckRun:
 
     def _open(self) -> None:
         run = self._run
-        if not os.path.isdir(self._cwd):
+        if not stat.S_ISDIR(mode_of(self._cwd, follow=True)):
             raise Unable(f"its directory {self._cwd} does not exist")
         if self._directory != "." and not is_inside(run.root, self._cwd):
             raise Unable(f"its directory {self._cwd} leads out of the project")

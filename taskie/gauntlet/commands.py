@@ -17,7 +17,7 @@ from taskie.gauntlet.entries import Job, jobs
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.run import RunRequest, execute_run
 from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult, Unable
-from taskie.terminal import say
+from taskie.terminal import redraw, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,14 +84,12 @@ class _Progress:
     def tick(self, running: Sequence[str]) -> None:
         if running:
             text = f"… {time.monotonic() - self._began:.0f} s: {', '.join(running)}"
-            sys.stderr.write(f"\r\x1b[K{text[:100]}")
-            sys.stderr.flush()
+            redraw(text[:100], sys.stderr)
             self._shown = True
 
     def clear(self) -> None:
         if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            redraw("", sys.stderr)
             self._shown = False
 
 

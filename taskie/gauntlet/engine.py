@@ -25,7 +25,7 @@ from taskie.gauntlet.verdict import (
 )
 from taskie.project import common_git_directory, typeable
 from taskie.protocol import Decision, speakable
-from taskie.store import StoreError
+from taskie.store import StoreError, mode_of
 from taskie.trust import Trusted
 from taskie.values import Value
 
@@ -310,7 +310,7 @@ def idle(settings: HookSettings, before: Record, held: bool) -> RunResult | None
 
 def _without_rules(result: RunResult, turn: Turn, context: Context, place: _Place, sealed: Record) -> RunResult:
     """Rules that cannot be used, or are gone, close no gate: what was open is insisted on, and the person is told."""
-    gone = not os.path.lexists(os.path.join(context.root, MARKER))
+    gone = not mode_of(os.path.join(context.root, MARKER))
     now = {**rulebook.digests(context.root), **place.overlooked}
     rules = tuple(rulebook.changed({name: sealed.rules[name] for name in sealed.rules if "/" in name}, now))
     if gone:

@@ -6,6 +6,7 @@ The edge of the engine: what applies is decided in `entries`, what it means in `
 from __future__ import annotations
 
 import os
+import stat
 
 from taskie.gauntlet import KINDS, PREVIOUS, answers, changes, lock, record, reviewed, rulebook, skips
 from taskie.gauntlet.config import load
@@ -32,7 +33,7 @@ from taskie.gauntlet.verdict import (
 )
 from taskie.programs import Programs
 from taskie.project import common_git_directory
-from taskie.store import StoreError, timestamp
+from taskie.store import StoreError, mode_of, timestamp
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -153,7 +154,7 @@ class _Run:
             everything = base.replace(since=changes.empty_tree(self.repository))
             files = changes.find(self.repository, seen, everything).files
         applicable = jobs(config, files, before.unproven, request.env, self._is_file)
-        moot = [job for job in applicable if not os.path.isdir(os.path.join(request.root, job.directory))]
+        moot = [job for job in applicable if not stat.S_ISDIR(self._mode(job.directory))]
         applicable = [job for job in applicable if job not in moot]
         self.moot = [job.key for job in moot if job.key in open_gates]
         self.warnings += [f"{key} had failed, and its directory is gone" for key in self.moot]
@@ -175,7 +176,11 @@ class _Run:
         )
 
     def _is_file(self, path: str) -> bool:
-        return os.path.isfile(os.path.join(self.request.root, path))
+        return stat.S_ISREG(self._mode(path))
+
+    def _mode(self, path: str) -> int:
+        """What this is, if it is there. StoreError where the disk does not say: no gate is passed over for that."""
+        return mode_of(os.path.join(self.request.root, path), follow=True)
 
     def _auto_clean(self, why: str) -> None:
         before = self.before

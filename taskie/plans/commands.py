@@ -16,6 +16,7 @@ from taskie.plans import MARKER, answered, files, glance, journal, state, transi
 from taskie.plans.phases import ONE_TASK, PHASES, REVIEWS
 from taskie.protocol import parse_json, shown
 from taskie.store import StoreError
+from taskie.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +55,10 @@ def state_get(filter_: str, *, raw: bool, plan: str | None) -> int:
     if found is None:
         raise CommandError(f"{path} has no state.json")
     value = _select(found, filter_)
-    print(value if raw and isinstance(value, str) else json.dumps(value, indent=2))
+    if raw and isinstance(value, str) and not sys.stdout.isatty():
+        print(value)  # to a program, byte for byte
+    else:
+        say(value if raw and isinstance(value, str) else json.dumps(value, indent=2))
     return 0
 
 
@@ -110,7 +114,7 @@ def state_repair(*, plan: str | None) -> int:
         raw = state.load(path)
         if raw is not None:
             state.interpret(raw, configured)
-            print(f"{os.path.join(path, state.FILE)} can be used as it is. Nothing was changed.")
+            say(f"{os.path.join(path, state.FILE)} can be used as it is. Nothing was changed.")
             return 0
         trouble = f"There is no {state.FILE}"
     except (StoreError, state.BadField) as error:
@@ -123,10 +127,10 @@ def state_repair(*, plan: str | None) -> int:
     rebuilt = repair.rebuild(repair.Evidence(names, standing, entries, spoiled), configured)
     kept = _replace_state(path, rebuilt.fields)
     for line in (f"{shown(trouble, 300)}.", *repair.describe(rebuilt)):
-        print(line)
+        say(line)
     if kept:
-        print(f"The old one is kept as {kept}.")
-    print(json.dumps(rebuilt.fields, indent=2))
+        say(f"The old one is kept as {kept}.")
+    say(json.dumps(rebuilt.fields, indent=2))
     return 0
 
 
@@ -144,7 +148,7 @@ def _write(path: str, wanted: dict[str, Any], *, force: bool = False) -> int:
         raise CommandError(REVIEWING)
     configured = settings(path)
     for warning in configured.warnings:
-        print(f"taskie: {shown(warning, 2000)}", file=sys.stderr)
+        say(f"taskie: {shown(warning, 2000)}", file=sys.stderr)
     model = wanted.get("review_model")
     if model is not None and not configured.allows_model(model):
         listed = ", ".join(configured.review_models)
@@ -163,7 +167,7 @@ def _write(path: str, wanted: dict[str, Any], *, force: bool = False) -> int:
         written = state.update(path, change, replaces_spoiled=creates)
     except StoreError as error:
         raise CommandError(f"{path}: {error}. Nothing was changed. `taskie state repair` rebuilds it.") from None
-    print(json.dumps(written, indent=2))
+    say(json.dumps(written, indent=2))
     return 0
 
 

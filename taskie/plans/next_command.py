@@ -15,6 +15,7 @@ from taskie.plans.state import BadField, is_plan_id, is_task_id
 from taskie.plans.tasks import Task, survey
 from taskie.protocol import shown
 from taskie.store import StoreError
+from taskie.terminal import say
 
 GIT_SECONDS = 5.0  # a file that was never committed makes git walk the whole history
 
@@ -99,9 +100,9 @@ def _print(step: routing.NextStep, plan: str | None, as_json: bool) -> None:
     file = os.path.join(project.plugin_root(), step.file) if step.file else None
     if as_json:
         answer = {"action": step.action, "file": file, "task": step.task, "plan": plan, "why": step.why}
-        print(json.dumps(answer, indent=2))
+        say(json.dumps(answer, indent=2))
         return
     about = f"Plan {shown(plan)}: " if plan else ""
     for_task = f" for task {step.task}" if step.task else ""
     lead = _LEADS.get(step.action) or f"Carry out {step.action}{for_task}, as {file} says"
-    print(project.typeable(f"{about}{lead}. {step.why}"))
+    say(project.typeable(f"{about}{lead}. {step.why}"))

@@ -15,6 +15,7 @@ from taskie.plans import MARKER, commands, files, glance, journal, state
 from taskie.plans.phases import PHASES
 from taskie.protocol import shown
 from taskie.store import StoreError
+from taskie.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,25 +36,25 @@ def stop(*, plan: str | None) -> int:
     """Leave the loop: no review starts by itself until an action announces the next."""
     path = _find(plan)
     if path is None:
-        print(f"{NO_PLAN}, so there is no review loop to leave.")
+        say(f"{NO_PLAN}, so there is no review loop to leave.")
         return 0
     name = _name(path)
     try:
         now = state.load(path)
     except StoreError as error:
-        print(f"{name}: {error}. No review runs with such a state, so there is no loop to leave.")
-        print(project.typeable(f"To have one again: {_repair(path)}"))
+        say(f"{name}: {error}. No review runs with such a state, so there is no loop to leave.")
+        say(project.typeable(f"To have one again: {_repair(path)}"))
         return 0
     if now is None or now.get("next_phase") is None:
-        print(f"{name} is in no review loop: nothing is to follow.")
+        say(f"{name} is in no review loop: nothing is to follow.")
         _say_what_runs(path)
         return 0
     left = _write(path, {"next_phase": None})["next_phase"]
-    print(f"{name}: the review loop is left. No review starts when the agent stops.")
+    say(f"{name}: the review loop is left. No review starts when the agent stops.")
     _say_what_runs(path)
     if isinstance(left, str) and left in PHASES:
         again = _command(f"state set next_phase={left}", path)
-        print(project.typeable(f"What was next: {left}. To take it up again: {again}"))
+        say(project.typeable(f"What was next: {left}. To take it up again: {again}"))
     return 0
 
 
@@ -62,7 +63,7 @@ def _say_what_runs(path: str) -> None:
     running = journal.running(path)
     if running is not None:
         what = glance.title(running.review, running.iteration, running.task)
-        print(f"One is still running, {what}: it will be finished, but it does not count.")
+        say(f"One is still running, {what}: it will be finished, but it does not count.")
 
 
 def limit(number: int | None, *, plan: str | None) -> int:
@@ -77,15 +78,15 @@ def limit(number: int | None, *, plan: str | None) -> int:
     if now is None:
         raise CommandError(f"{_name(path)} has no {state.FILE}: `taskie next` says what to do first.")
     if number is None:
-        print(f"{_name(path)}: at most {_reviews(now.get('max_reviews'))} in a cycle{_had(now)}.")
+        say(f"{_name(path)}: at most {_reviews(now.get('max_reviews'))} in a cycle{_had(now)}.")
         return 0
     before = _write(path, {"max_reviews": number}).get("max_reviews")
-    print(f"{_name(path)}: at most {_reviews(number)} in a cycle (before: {shown(str(before), 40)}){_had(now)}.")
+    say(f"{_name(path)}: at most {_reviews(number)} in a cycle (before: {shown(str(before), 40)}){_had(now)}.")
     had = now.get("phase_iteration")
     if not number:
-        print("With 0, every cycle is passed over without a review.")
+        say("With 0, every cycle is passed over without a review.")
     elif type(had) is int and had >= number:
-        print("So no further review runs in this one; the next cycle counts from 0.")
+        say("So no further review runs in this one; the next cycle counts from 0.")
     return 0
 
 

@@ -13,6 +13,7 @@ from taskie.plans.state import is_plan_id
 from taskie.protocol import shown
 from taskie.report.page import OURS, page
 from taskie.report.reading import picture
+from taskie.terminal import say
 
 STDOUT = "-"
 
@@ -31,7 +32,7 @@ def run(*, plan: str | None, output: str | None, open_: bool) -> int:
         sys.stdout.buffer.write(data)
         return 0
     store.replace(target, data)
-    print(shown(target, 4096))
+    say(shown(target, 4096))
     if open_:
         _open(target)
     return 0

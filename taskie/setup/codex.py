@@ -15,6 +15,7 @@ from taskie import project
 from taskie.errors import CommandError
 from taskie.protocol import shown
 from taskie.store import StoreError, read_regular, replace
+from taskie.terminal import say
 
 _MARK = re.compile(rb"(?:<!--|#) written by taskie install, sha256 ([0-9a-f]{64})(?: -->)?\n\Z")
 _FRONT = re.compile(r"---\r?\n(.*?)^---\r?\n", re.DOTALL | re.MULTILINE)
@@ -83,16 +84,16 @@ def install(folder: str, *, with_prompts: bool) -> None:
         done = "Installed" if written else "Already installed:"
         example = "taskie-new-plan" if "taskie-new-plan" in names else names[0]
         skills = shown(os.path.join(folder, "skills"), 4096)
-        print(f"{done} {len(names)} commands in {skills}: type ${example} and the like.")
+        say(f"{done} {len(names)} commands in {skills}: type ${example} and the like.")
     for path in kept:
-        print(f"Left as it is, since it is yours: {shown(path, 4096)}. Remove it and install again to get Taskie's.")
+        say(f"Left as it is, since it is yours: {shown(path, 4096)}. Remove it and install again to get Taskie's.")
 
 
 def uninstall(folder: str) -> None:
     """Remove every command that is ours and unchanged."""
     removed = _remove(folder, keep=set())
     if removed:
-        print(f"Removed {removed} files of Taskie's commands from {shown(folder, 4096)}.")
+        say(f"Removed {removed} files of Taskie's commands from {shown(folder, 4096)}.")
 
 
 def _write(path: str, data: bytes) -> None:

@@ -15,6 +15,7 @@ from taskie.protocol import BUDGET, MARGIN, shown
 from taskie.setup import paths, probes, settings
 from taskie.setup.probes import Facts, Source
 from taskie.store import LOCK_FILE
+from taskie.terminal import say, steer
 
 Level = Literal["ok", "warning", "error"]
 DEFAULT_TIMEOUT = 600  # the client's, for a hook that names none
@@ -47,13 +48,14 @@ def main(*, as_json: bool, plugin: bool) -> int:
     findings = [replace(each, remedy=project.typeable(each.remedy or "") or None) for each in judge(facts)]
     failed = [finding for finding in findings if finding.level == "error"]
     if as_json:
-        print(json.dumps({"ok": not failed, "findings": [asdict(finding) for finding in findings]}, indent=2))
+        say(json.dumps({"ok": not failed, "findings": [asdict(finding) for finding in findings]}, indent=2))
     else:
         for finding in findings:
-            print(f"{_coloured(finding.level)}  {finding.about:<8}  {shown(finding.text, 999)}")
+            steer(_coloured(finding.level))
+            say(f"  {finding.about:<8}  {shown(finding.text, 999)}")
             if finding.remedy:
-                print(f"{'':19}-> {shown(finding.remedy, 999)}")
-        print(f"The hook cannot work here. Errors to fix: {len(failed)}." if failed else "The hook can work here.")
+                say(f"{'':19}-> {shown(finding.remedy, 999)}")
+        say(f"The hook cannot work here. Errors to fix: {len(failed)}." if failed else "The hook can work here.")
     return 1 if failed else 0
 
 
@@ -72,6 +74,9 @@ def judge(facts: Facts) -> Iterator[Finding]:
     yield from _disabled(facts)
     yield from _reviewing(facts)
     yield from _gates(facts)
+    if facts.untrusted:
+        remedy = "`taskie trust --show` shows it; `taskie trust` lets the hook run it"
+        yield Finding("warning", "trust", facts.untrusted, remedy)
     yield from _timeouts(facts)
     if facts.unlockable:
         text = f"{facts.root} cannot be locked ({facts.unlockable}): a file named {LOCK_FILE} does it instead"

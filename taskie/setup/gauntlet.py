@@ -14,6 +14,7 @@ from taskie.gauntlet.brought import brought
 from taskie.setup import candidates, gates, install, paths, probes
 from taskie.setup.candidates import Candidate
 from taskie.store import StoreError, read_regular, replace
+from taskie.terminal import redraw, say
 
 LOGS = "gauntlet_logs"
 SECONDS = 120.0  # for one try of one check
@@ -43,14 +44,12 @@ def init() -> int:
     root = paths.root(project.here())
     before = brought(root)
     if os.path.lexists(os.path.join(root, MARKER)):
-        print(f"{MARKER} already exists; its gates stay as they are.")
+        say(f"{MARKER} already exists; its gates stay as they are.")
     else:
         _begin(root)
     if not trust.keep(root, os.environ, "gauntlet", before, brought(root)):
-        print(
-            project.typeable("What was there already is not trusted, so the hook runs no gate: `taskie trust --show`.")
-        )
-    print(_ignore(root))
+        say(project.typeable("What was there already is not trusted, so the hook runs no gate: `taskie trust --show`."))
+    say(_ignore(root))
     code = install.install("claude", None, force=False)
     lacking = gates.without_yaml(probes.own_hook(os.environ).python)
     if lacking:
@@ -64,43 +63,42 @@ def _begin(root: str) -> None:
     checks = {candidate.name: command for candidate in found if (command := _tried(candidate, root))}
     for name, command in checks.items():
         text = command if _PLAIN.fullmatch(command) else json.dumps(command)
-        print(_put(root, f".gauntlet/checks/{name}.yml", f"command: {text}\n"))
-    print(_put(root, ".gauntlet/reviews/code-quality.md", REVIEW))
-    print(_put(root, MARKER, CONFIG.format(checks=", ".join(checks))))
+        say(_put(root, f".gauntlet/checks/{name}.yml", f"command: {text}\n"))
+    say(_put(root, ".gauntlet/reviews/code-quality.md", REVIEW))
+    say(_put(root, MARKER, CONFIG.format(checks=", ".join(checks))))
     if not checks:
-        print(f"No check was found that runs here. Write one: .gauntlet/checks/NAME.yml, and NAME in {MARKER}.")
+        say(f"No check was found that runs here. Write one: .gauntlet/checks/NAME.yml, and NAME in {MARKER}.")
 
 
 def _tried(candidate: Candidate, root: str) -> str | None:
     """The command by which it can be run here: one that cannot would be a gate that nobody gets through."""
     why = ""
     for command in candidate.commands:
-        print(f"Trying {candidate.name}: {command}", flush=True)
+        say(f"Trying {candidate.name}: {command}", flush=True)
         words = ["/bin/sh", "-c", command.replace("{files}", candidate.trial)]
         outcome, last = gates.attempt(words, root, os.environ, SECONDS, _tick if sys.stderr.isatty() else None)
         if sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
+            redraw("", sys.stderr)
         if outcome.problem:
             file = f".gauntlet/checks/{candidate.name}.yml"
-            print(f"  left out: it {outcome.problem}; if it may, write {file} with a timeout")
+            say(f"  left out: it {outcome.problem}; if it may, write {file} with a timeout")
             return None
         if outcome.exit_code == 5 and candidate.name == "pytest":
-            print("  left out: there are no tests")
+            say("  left out: there are no tests")
             return None
         if outcome.exit_code == 0:
-            print(f"  passes ({outcome.seconds:.1f} s)")
+            say(f"  passes ({outcome.seconds:.1f} s)")
             return command
         if outcome.exit_code not in (126, 127) and not _MISSING.search(last):
-            print(f"  fails now with exit code {outcome.exit_code}: {last}")
+            say(f"  fails now with exit code {outcome.exit_code}: {last}")
             return command
         why = last or f"exit code {outcome.exit_code}"
-    print(f"  left out: it cannot be run here ({why})")
+    say(f"  left out: it cannot be run here ({why})")
     return None
 
 
 def _tick(seconds: float) -> None:
-    sys.stderr.write(f"\r\x1b[K  … {seconds:.0f} s of at most {SECONDS:.0f}")
-    sys.stderr.flush()
+    redraw(f"  … {seconds:.0f} s of at most {SECONDS:.0f}", sys.stderr)
 
 
 def _put(root: str, name: str, text: str) -> str:

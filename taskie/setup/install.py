@@ -19,6 +19,7 @@ from taskie.git import Git, GitError
 from taskie.protocol import shown
 from taskie.setup import codex, editing, paths, settings
 from taskie.store import StoreError, remove
+from taskie.terminal import say
 
 EVENTS = {"claude": tuple(settings.SWITCHES), "codex": ("Stop",)}  # Codex edits with a tool of its own
 GIT_SECONDS = 5.0
@@ -274,7 +275,7 @@ def _root() -> str:
 
 
 def _say(text: str) -> None:
-    print(project.typeable(text))
+    say(project.typeable(text))
 
 
 def _name(path: str) -> str:

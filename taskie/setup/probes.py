@@ -23,6 +23,7 @@ from taskie.protocol import shown
 from taskie.scratch import Scratch
 from taskie.setup import editing, gates, paths, settings
 from taskie.store import UNLOCKABLE, StoreError, close
+from taskie.trusting import waits
 
 SECONDS = 20.0
 # Stands in for stop_hook.py, which stop-hook.sh starts with the interpreter that it chooses.
@@ -76,6 +77,7 @@ class Facts:
     env: Mapping[str, str]
     missing: Mapping[str, str] = field(default_factory=dict)  # other programs that review, with what to do about it
     gates: gates.GateFacts | None = None
+    untrusted: str | None = None  # what the hook does not run yet
     unlockable: str | None = None  # why the project's directory cannot be locked
     loaded: bool = False  # as a plugin, by the session that asks: no settings file says so with `--plugin-dir`
 
@@ -98,6 +100,7 @@ def look(cwd: str, env: Mapping[str, str], *, loaded: bool = False) -> Facts:
         env=env,
         missing=_missing(configured, env),
         gates=gates.look(cwd, env, hook.python),
+        untrusted=waits(cwd, env),
         unlockable=_unlockable(root),
         loaded=loaded,
     )

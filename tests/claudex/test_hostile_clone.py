@@ -119,3 +119,22 @@ def test_its_directory_is_a_link(hostile: Hostile, link: str, target: str) -> No
     assert done.returncode == 1
     assert f"a link leads from .claude/claudex to {hostile.victim}: nothing is removed there" in done.stderr
     hostile.assert_unharmed()
+
+
+@pytest.mark.parametrize(("link", "target"), [(".claude", "../victim/.."), (".claude/claudex", "../../victim")])
+@pytest.mark.parametrize(
+    "words", [("start", "plan", "x"), ("start", "review"), ("continue",), ("mark-done", ID), ("cancel",)]
+)
+def test_no_command_writes_through_its_link(hostile: Hostile, words: tuple[str, ...], link: str, target: str) -> None:
+    if link == ".claude":
+        (hostile.victim.parent / "claudex").symlink_to(hostile.victim)
+    hostile.link(link, target)
+    clone = hostile.cloned()
+    loop = {"mode": "plan", "phase": "drafting", "round": "1", "max_rounds": "3", "repo_root": str(clone)}
+    if words[0] != "start":
+        (hostile.victim / f"{ID}.state").write_bytes(edit_pairs(b"", {**loop, "review_id": ID, "session_id": ""}))
+    hostile.before = snapshot(hostile.victim)
+    done = hostile.claudex.run(*words, cwd=clone)
+    assert done.returncode == 1, done.stdout
+    assert f"git tracks the link {clone / link}" in done.stderr
+    hostile.assert_unharmed()

@@ -180,6 +180,18 @@ def test_skips_that_cannot_be_read_for_a_moment_are_not_forgotten(project: Proje
         assert "check:.:lint" in [each["gate"] for each in kept]
 
 
+@pytest.mark.parametrize("fault", ["stat={}@/project/.", "stat={}@/work.txt"])
+@pytest.mark.parametrize("number", range(1, 3))
+def test_a_gate_is_not_passed_over_for_what_cannot_be_seen_for_a_moment(
+    checked_hook: CheckedHook, project: Project, faulty: Faulty, fault: str, number: int
+) -> None:
+    failing_gate(project)
+    (project.path / ".gauntlet" / "checks" / "lint.yml").write_text('{"command": "echo wrong {files}; exit 1"}')
+    first = checked_hook(process=True, env=faulty(f"{fault.format(EIO)}#{number}"))
+    assert "GAUNTLET FAILED" in first.stdout or "cannot be read (Input/output error)" in first.stdout
+    assert_blocked(checked_hook(process=True), "wrong")
+
+
 def failing_gate(project: Project) -> None:
     gates = project.path / ".gauntlet"
     (gates / "checks").mkdir(parents=True)

@@ -5,6 +5,8 @@ The whole project lies in a directory with such a name, so that every path in ev
 
 from __future__ import annotations
 
+import argparse
+import ast
 import json
 import subprocess
 import sys
@@ -17,6 +19,8 @@ import pytest
 from support import ROOT
 
 from pytest_taskie import HookResult, Project, RunHook
+from taskie import cli
+from taskie.engines import ENGINES
 
 # Colour, a title with a bell, C1, delete, a bidirectional override.
 HOSTILE = "a\x1b[31m\x1b]0;x\x07\x9b1m\x7f\u202eb"
@@ -181,15 +185,86 @@ def test_what_commands_print(world: World, setup: Any) -> None:
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "words", [["gauntlet", "run"], ["gauntlet", "status"], ["gauntlet", "list"], ["gauntlet", "clean"]], ids=" ".join
-)
-def test_what_gauntlet_prints(world: World, words: list[str]) -> None:
-    gates(world)
-    world.stop()
-    done = world.run(*words)
-    assert raw(done.stdout + done.stderr) == set()
-    assert "Traceback" not in done.stderr
+def due(world: World) -> None:
+    """A task whose code is written, in a file with such a name."""
+    autopilot(world)
+    world.write(f"src/{HOSTILE}.py", "x = 1\n")
+    done = world.run("autopilot", "advance", json.dumps({"step": "coder", "files_changed": [f"src/{HOSTILE}.py"]}))
+    assert done.returncode == 0, done.stderr
+
+
+# Every command, where there is something for it to name, one after another.
+PRINTED: dict[Any, list[list[str]]] = {
+    gates: [
+        ["trust", "--show"], ["trust", "--list"], ["trust"], ["gauntlet", "run"], ["gauntlet", "check"],
+        ["gauntlet", "review"], ["gauntlet", "status"], ["gauntlet", "list"], ["gauntlet", "detect"],
+        ["gauntlet", "validate"], ["gauntlet", "skip", "--list"], ["gauntlet", "skip", HOSTILE, "--reason", HOSTILE],
+        ["gauntlet", "unskip", HOSTILE], ["gauntlet", "clean"], ["gauntlet", "init"], ["doctor"], ["status"],
+        ["untrust"], ["install"], ["uninstall"], ["install", "--client", "codex"], ["uninstall", "--client", "codex"],
+    ],
+    claudex: [
+        ["trust", "--show"], ["claudex", "status"], ["claudex", "start", "plan", HOSTILE], ["claudex", "continue"],
+        ["claudex", "mark-done", HOSTILE], ["claudex", "cancel"], ["claudex", "start", "review", HOSTILE],
+        ["claudex", "rollback"], ["claudex", "rollback"], ["status"],
+    ],
+    plan: [
+        ["next"], ["status"], ["watch", "--once"], ["statusline"], ["state", "get"], ["state", "repair"], ["state"],
+        ["state", "set", f"current_task={HOSTILE}"], ["state", "set", f"{HOSTILE}=1"], ["state", "begin", HOSTILE],
+        ["stop"], ["limit"], ["limit", HOSTILE], ["report"], ["next", "--plan", HOSTILE],
+    ],
+    due: [
+        ["trust", "--show"], ["autopilot", "status"], ["autopilot", "init", "FTR-1", "spec.md"],
+        ["autopilot", "init", "--worktree", "FTR-1", "spec.md"], ["autopilot", "test"],
+        ["autopilot", "advance", json.dumps({"step": "tester", "result": HOSTILE})], ["autopilot", "advance", HOSTILE],
+        ["autopilot", "update", "1", "tester", HOSTILE], ["autopilot", "update", HOSTILE, "tester", "pass"],
+        ["autopilot", "pre-check", f"src/{HOSTILE}.py", HOSTILE], ["autopilot", "blueprint", HOSTILE],
+        ["autopilot", "regression", "--", HOSTILE], ["autopilot", "commit", "-m", HOSTILE], ["autopilot", "verify"],
+        ["autopilot", "finish"], ["autopilot", "restore"], ["autopilot", "plan", f'["{HOSTILE}"]'], ["status"],
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.state
+@pytest.mark.parametrize("setup", list(PRINTED), ids=lambda setup: setup.__name__)
+def test_what_every_command_prints(world: World, setup: Any) -> None:
+    setup(world)
+    for words in PRINTED[setup]:
+        done = world.run(*words)
+        assert (words, raw(done.stdout)) == (words, set())
+        assert (words, raw(done.stderr)) == (words, set())
+        assert (words, "Traceback" in done.stderr) == (words, False)
+        assert (words, bool(done.stdout + done.stderr)) == (words, True)
+
+
+def leaves(parser: argparse.ArgumentParser, words: str = "") -> list[str]:
+    below = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    found = [leaves(inner, f"{words} {word}") for each in below for word, inner in each.choices.items()]
+    return [leaf for inner in found for leaf in inner] or [words.strip()]
+
+
+def test_no_command_is_left_out() -> None:
+    """But the demo, which prints nobody's names, and the hooks, which have tests of their own above."""
+    known = {leaf for words in ([], *([name] for name in ENGINES)) for leaf in leaves(cli._parser(words)[0])}
+    commands = {each for each in known if each not in ENGINES and not each.endswith(("-hook", "-stop", "-use"))}
+    printed = {" ".join(words) + " " for listed in PRINTED.values() for words in listed}
+    assert {each for each in commands if not any(words.startswith(f"{each} ") for words in printed)} == {"demo"}
+
+
+# Those that stand for another program, and those of which another program reads what they print.
+SPEAKS_OTHERWISE = {"terminal.py", "scenario.py", "plans/commands.py"}
+
+
+def test_nothing_is_printed_but_through_one_function() -> None:
+    found = set()
+    for path in (ROOT / "taskie").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "print",
+                "sys.stdout.write",
+                "sys.stderr.write",
+            ):
+                found.add(str(path.relative_to(ROOT / "taskie")))
+    assert found == SPEAKS_OTHERWISE
 
 
 def test_the_report_itself(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import PROGRAM
+from support.faulty import Faulty
 
 from .checkouts import CONFIG, Checkout, check
 from .test_hook import claudex_state
@@ -205,3 +207,41 @@ def test_a_program_that_runs_as_the_user_can_forge_it(clone: Checkout) -> None:
     subprocess.run([sys.executable, "-c", forge], cwd=clone.path, env=clone.env, check=True)
     assert ASKED not in clone.message()
     assert clone.ran == ["one"]
+
+
+class TestWhoElseSaysSo:
+    """Whoever asks where things stand hears that something waits, and how to look at it."""
+
+    def test_doctor(self, clone: Checkout) -> None:
+        said = clone.taskie("doctor").out
+        assert "the hook runs nothing of this before you trust it: gauntlet (.gauntlet/config.yml" in said
+        assert "taskie trust --show" in said
+        assert records(clone) == []
+        clone.trust()
+        assert "before you trust it" not in clone.taskie("doctor").out
+
+    def test_status(self, clone: Checkout) -> None:
+        said = clone.taskie("status").out
+        assert "TRUST: the hook runs nothing of this before you trust it: gauntlet (.gauntlet/config.yml" in said
+        assert "taskie trust --show" in said.splitlines()[-1]
+        assert "gauntlet (" in json.loads(clone.taskie("status", "--json").out)["trust"]
+        assert records(clone) == []
+        clone.trust()
+        assert "TRUST" not in clone.taskie("status").out
+        assert "trust" not in json.loads(clone.taskie("status", "--json").out)
+
+    def test_what_the_user_writes_does_not_wait(self, clone: Checkout) -> None:
+        clone.trust()
+        clone.write(".gauntlet/checks/test.yml", check("mine"))
+        assert "TRUST" not in clone.taskie("status").out
+
+    def test_with_everything_trusted(self, clone: Checkout) -> None:
+        assert "TRUST" not in clone.taskie("status", TASKIE_TRUST="1").out
+
+    def test_what_cannot_be_read(self, clone: Checkout, faulty: Faulty) -> None:
+        said = clone.taskie("status", **faulty(f"read={errno.EIO}@/checks/test.yml")).out
+        assert "gauntlet (test.yml cannot be read (Input/output error))" in said
+
+
+def records(clone: Checkout) -> list[Path]:
+    return list(Path(clone.env["HOME"], ".config", "taskie").rglob("*.json"))

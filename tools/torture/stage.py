@@ -48,6 +48,9 @@ BEFORE_US = re.compile(
     r"(?m)^(?:Python path configuration:|Fatal Python error: |\S+: can't open file '\S+/stop_hook\.py'"
     r"|\S+: \d+: cannot open \S+/stop-hook\.sh)"
 )
+SCRIPT_OPENED = re.compile(r"stop-hook\.sh: open(?:64)?\(\S+/hooks/stop-hook\.sh, ")
+# By which Python's `tempfile` sees whether a folder can be written to; where the disk does not let it, it stays.
+TRIAL = re.compile(r"tmp/[a-z0-9_]{8}$")
 
 
 @dataclass(frozen=True)
@@ -235,7 +238,7 @@ class Stage:
         where = result.what.decode("utf-8", "replace").replace(str(self.root), "…")
         if not result.fired:
             return Seen(point, False, where)
-        wrong = [*self._itself(point, ended), *self._corrupt(ended)]
+        wrong = [*self._itself(point, ended, where), *self._corrupt(ended)]
         torn = self._vanished()
         following = self.run()
         theirs = self._left_by_git() if fault.always or not fault.error else ""
@@ -254,20 +257,21 @@ class Stage:
             yield from self._next(following)
         yield from self._left()
 
-    def _itself(self, point: Point, ended: Ended) -> Iterator[tuple[str, str]]:
+    def _itself(self, point: Point, ended: Ended, where: str) -> Iterator[tuple[str, str]]:
         """How the command that was hit ended. Without a disk under Python itself only a hook has to answer."""
         if ended.hung:
             yield "hung", f"no end within {places.SECONDS:g} s"
-        if ended.code == -SIGKILL or (not point.inside and self._before_us(point, ended)):
+        if ended.code == -SIGKILL or (not point.inside and self._before_us(point, ended, where)):
             return
         if self.scene.hook and ended.code != 0:
             yield "exit", f"the hook ended with {ended.code}: {ended.err.strip()[-200:]}"
         elif "Traceback (most recent" in ended.err + ended.out and (point.inside or self.scene.hook):
             yield "traceback", (ended.err + ended.out).strip()[-500:]
 
-    def _before_us(self, point: Point, ended: Ended) -> bool:
-        """Whether Python itself could not begin. If everything fails from then on, it cannot even say so."""
-        mute = FAULTS[point.fault].always and (ended.code, ended.out, ended.err) == (1, "", "")
+    def _before_us(self, point: Point, ended: Ended, where: str) -> bool:
+        """Whether the shell or Python itself could not begin. If all fails from then on, it cannot even say so."""
+        code = 2 if SCRIPT_OPENED.match(where) else 1
+        mute = FAULTS[point.fault].always and (ended.code, ended.out, ended.err) == (code, "", "")
         return mute or BEFORE_US.search(ended.err) is not None
 
     def _corrupt(self, ended: Ended) -> Iterator[tuple[str, str]]:
@@ -313,7 +317,8 @@ class Stage:
         """After the next run: nothing that was not there before, nothing of the user's gone, git as it should be."""
         now = places.files(self.root)
         for name in sorted(now):
-            if places.plain(name) not in self.known and not TOLD.match(name):
+            trial = TRIAL.match(name) and now[name] in (b"", b"blat")
+            if places.plain(name) not in self.known and not TOLD.match(name) and not trial:
                 yield "leftover", name
         for name in sorted(self.stay):
             if (
