@@ -104,7 +104,9 @@ CLAUDE_CHOICES = {
     "--teammate-mode": ("auto", "tmux", "iterm2", "in-process"),
     "--thinking": ("enabled", "adaptive", "disabled"),
 }
-# Numbers: from where on, whether they are whole, and what is said of another value.
+# Taken as well, though no message lists it.
+CLAUDE_UNLISTED = {"--permission-mode": ("default",)}
+# Numbers: whether they are above 0, whether they are whole, and what is said of another value.
 CLAUDE_NUMBERS = {
     "--max-budget-usd": (True, False, "--max-budget-usd must be a number greater than 0"),
     "--max-thinking-tokens": (False, False, "must be a number"),

@@ -22,7 +22,7 @@ class Option:
 def wrong_for_claude(option: Option, value: object) -> str:
     choices = agent_options.CLAUDE_CHOICES.get(option.name)
     positive, whole, rule = agent_options.CLAUDE_NUMBERS.get(option.name, (False, False, ""))
-    if choices and value not in choices:
+    if choices and value not in (*choices, *agent_options.CLAUDE_UNLISTED.get(option.name, ())):
         rule = f"Allowed choices are {', '.join(choices)}."
     elif not rule or _is_number(str(value), positive=positive, whole=whole):
         return ""
@@ -30,10 +30,14 @@ def wrong_for_claude(option: Option, value: object) -> str:
 
 
 def _is_number(text: str, *, positive: bool, whole: bool) -> bool:
-    if not re.fullmatch(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", text, re.ASCII):
+    """As JavaScript takes it: nothing at all is 0, and so may be written 0x10 or Infinity."""
+    if re.fullmatch(r"0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+", text):
+        number: float = int(text, 0)
+    elif re.fullmatch(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?Infinity)?\s*", text, re.ASCII):
+        number = float(text.strip() or 0)
+    else:
         return False
-    number = float(text)
-    return (number > 0 or not positive) and (number.is_integer() or not whole)
+    return (number > 0 or not positive) and (number == number // 1 or not whole)
 
 
 def wrong_for_codex(option: Option, value: object) -> str:

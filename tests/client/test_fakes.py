@@ -100,7 +100,8 @@ REFUSED = {
 TAKEN = {
     "claude": [
         *("-p a b", "-p --model -x a", "-p --debug hooks a", "-nmine -p a"),
-        "-p --max-turns 1.5 --max-thinking-tokens 0 --permission-mode plan --thinking disabled --output-format json a",
+        "-p --max-turns 1.5 --max-thinking-tokens -5 --permission-mode plan --thinking disabled --output-format json a",
+        "-p --max-turns= --max-thinking-tokens 0x10 --permission-mode default --task-budget 5.0 --max-budget-usd 1e3 a",
     ],
     "codex": ["-m o exec {} x", "-a never exec {} x", "e {} x", "exec {} -mo9 x"],
 }

@@ -159,7 +159,8 @@ def test_it_refuses_what_codex_refuses(run_hook: RunHook, fake_codex: FakeCli, w
 
 def test_it_takes_what_claude_takes(run_hook: RunHook, fake_claude: FakeCli) -> None:
     fake_claude.says("Hi.").repeats()
-    for words in ("-p a b", "-p --model -x a", "-pc a", "-p --debug hooks a", "-p a --tools -x", "-nmine -p a"):
+    assert run_hook(command="claude -p --max-turns 0x10 --permission-mode default a").exit_code == 0
+    for words in ("-p --model -x a", "-pc a", "-p --debug hooks a", "-p a --tools -x", "-nmine -p a"):
         assert run_hook(command=f"claude {words}").stdout == "Hi.\n", words
     flags = [call.flags for call in fake_claude.calls]
     assert flags[1:] == [
