@@ -1,4 +1,4 @@
-"""Which options the agents' command lines have, as their own `--help` lists them. Data, and nothing else.
+"""Which options the agents' command lines have, as their own `--help` lists them, and values. Data, and nothing else.
 
 tests/client/test_fakes.py compares it with the real clients: Claude Code 2.1.326 and Codex 0.169.0, or newer ones.
 """
@@ -92,6 +92,33 @@ CLAUDE_HIDDEN = """
 --init-only
 --maintenance
 """
+
+# The only values that an option takes.
+CLAUDE_CHOICES = {
+    "--input-format": ("text", "stream-json"),
+    "--output-format": ("text", "json", "stream-json"),
+    "--permission-mode": ("acceptEdits", "auto", "bypassPermissions", "manual", "dontAsk", "plan"),
+    "--permission-prompts": ("host", "none"),
+    "--prompt-suggestions": ("true", "false", "1", "0", "yes", "no", "on", "off"),
+    "--system-prompt-snapshot": ("on", "off"),
+    "--teammate-mode": ("auto", "tmux", "iterm2", "in-process"),
+    "--thinking": ("enabled", "adaptive", "disabled"),
+}
+# Taken as well, though no message lists it.
+CLAUDE_UNLISTED = {"--permission-mode": ("default",)}
+# Numbers: whether they are above 0, whether they are whole, and what is said of another value.
+CLAUDE_NUMBERS = {
+    "--max-budget-usd": (True, False, "--max-budget-usd must be a number greater than 0"),
+    "--max-thinking-tokens": (False, False, "must be a number"),
+    "--max-turns": (False, False, "must be a number"),
+    "--task-budget": (True, True, "--task-budget must be a positive integer"),
+}
+CODEX_CHOICES = {
+    "--ask-for-approval": ("on-request", "never"),
+    "--color": ("always", "never", "auto"),
+    "--cyber-access-program": ("standard", "daybreak_blue", "daybreak_red"),
+    "--sandbox": ("read-only", "workspace-write", "danger-full-access"),
+}
 
 # Before the word `exec`.
 CODEX = """

@@ -23,6 +23,7 @@ import os
 import re
 
 from taskie import agent_options
+from taskie.agent_values import Option, wrong_for_claude, wrong_for_codex
 from taskie.scenario import Reply, calls, install, note, printed, read, read_stdin, take, unscripted, wait, write
 from taskie.scenario import identifier as _identifier
 
@@ -59,11 +60,14 @@ def parse(name: str, argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _take_apart(agent: Agent, argv: Sequence[str]) -> tuple[dict[str, Any], list[str], str]:
-    """Options, other words, and how the real program would refuse them: at the first fault."""
+    """Options, other words, and how the real program would refuse them: the first fault of those it sees first."""
     known = agent.options()
     options: dict[str, Any] = {}
     words: list[str] = []
     faults: list[str] = []
+    late: list[str] = []
+    # What it does not know is told at once by the one, and after everything else by the other.
+    strange = late if agent.patient else faults
     rest = list(argv)
     while rest:
         word = rest.pop(0)
@@ -83,14 +87,14 @@ def _take_apart(agent: Agent, argv: Sequence[str]) -> tuple[dict[str, Any], list
             if not equals:
                 rest.insert(0, f"-{value}")
         if option not in known:
-            faults.append(agent.unknown.format(word=word, option=option))
+            strange.append(agent.unknown.format(word=word, option=option))
             options[option] = value if equals else True
             continue
         of = known[option]
         if equals:
             options[of.name] = [value] if of.many else value
             if not of.takes:
-                faults.append(agent.needless.format(word=word, option=option, value=value))
+                strange.append(agent.needless.format(word=word, option=option, value=value))
         elif not of.takes or (of.optional and (not rest or rest[0].startswith("-"))):
             options[of.name] = True
         elif not rest or (agent.shy and rest[0].startswith("-")):
@@ -103,9 +107,12 @@ def _take_apart(agent: Agent, argv: Sequence[str]) -> tuple[dict[str, Any], list
                 options[of.name].append(rest.pop(0))
         else:
             options[of.name] = rest.pop(0)
+        if options[of.name] is not True and not (equals and not of.takes):
+            wrong = agent.wrong(of, options[of.name])
+            (faults if agent.patient else late).extend([wrong] if wrong else [])
     if agent.shy and len(words) > 2 and words[0] in agent.verbs and words[1] not in agent.below:
         faults.append(agent.unknown.format(option=words[2]))
-    return options, words, faults[0] if faults else ""
+    return options, words, next(iter([*faults, *late]), "")
 
 
 def prompt(name: str, argv: Sequence[str], stdin: str) -> str:
@@ -241,24 +248,13 @@ def _write_review(name: str, asked: str, verdict: str | None, env: Mapping[str, 
         review.write(f"# Review\n\n{findings}\n\nVERDICT: {verdict}\n")
 
 
-class Option:
-    """One option: its long name, and what it takes. `optional`: a value or none; `many`: all up to the next option."""
-
-    def __init__(self, shown: str) -> None:
-        start = min((shown.index(mark) for mark in "<[" if mark in shown), default=len(shown))
-        self.shown, self.takes = shown, shown[start:]
-        self.names = shown[:start].strip().split(", ")
-        self.name = next(name for name in self.names if name.startswith("--"))
-        self.optional = self.takes.startswith("[")
-        self.many = "..." in self.takes
-
-
 class Agent:
     """One agent's command line: which options it knows, how it answers, which variables are its own.
 
     `verbs` are the names of the command before the prompt, which has options of its own, and `below` its own commands.
     `unknown`, `needless` and `missing` are what it says of an option that it does not know, that takes no value, that
-    has none; `refused` is the exit code then. `promptless` is what it says without a prompt, and ends with 1.
+    has none, and `wrong` of a value that it does not take; `refused` is the exit code then. `patient`: what it does not
+    know it tells last, else wrong values. `promptless` is what it says without a prompt, and ends with 1.
     `shy`: no value begins with a dash, and there is one prompt.
     `spares`: its Write tool refuses to overwrite a file that it has not read.
     """
@@ -274,8 +270,10 @@ class Agent:
         unknown: str,
         needless: str,
         missing: str,
+        wrong: Callable[[Option, object], str],
         refused: int,
         promptless: str,
+        patient: bool = False,
         shy: bool = False,
         spares: bool = False,
         variables: tuple[str, ...],
@@ -283,7 +281,7 @@ class Agent:
         self.prints, self._options, self._verb_options = prints, options, verb_options
         self.verbs, self.below, self.shy, self.spares, self.variables = verbs, below, shy, spares, variables
         self.unknown, self.needless, self.missing, self.refused = unknown, needless, missing, refused
-        self.promptless = promptless
+        self.promptless, self.wrong, self.patient = promptless, wrong, patient
 
     def options(self, *, verb: bool = False) -> dict[str, Option]:
         """What it knows, by each of its names; after the verb with `verb`."""
@@ -299,6 +297,8 @@ AGENTS = {
         unknown="error: unknown option '{word}'",
         needless="error: unknown option '{word}'",
         missing="error: option '{shown}' argument missing",
+        wrong=wrong_for_claude,
+        patient=True,
         refused=1,
         promptless="Error: Input must be provided either through stdin or as a prompt argument when using --print",
         spares=True,
@@ -313,6 +313,7 @@ AGENTS = {
         unknown="error: unexpected argument '{option}' found",
         needless="error: unexpected value '{value}' for '{option}' found; no more were expected",
         missing="error: a value is required for '{name} {takes}' but none was supplied",
+        wrong=wrong_for_codex,
         refused=2,
         promptless="Reading prompt from stdin...\nNo prompt provided via stdin.",
         shy=True,

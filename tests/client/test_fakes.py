@@ -14,6 +14,7 @@ from pytest_taskie import FakeCli, Fakes
 from pytest_taskie.client import repeat
 from pytest_taskie.client._fixtures import installation
 from taskie import agent_options, stand_in
+from taskie.agent_values import Option
 
 pytestmark = pytest.mark.client
 
@@ -63,7 +64,7 @@ def test_claude_has_options_that_it_does_not_list(claude_client: Any, version: A
     some = {"--thinking": "enabled", "--teammate-mode": "auto"}
     words = [
         word
-        for known in map(stand_in.Option, sorted(told(agent_options.CLAUDE_HIDDEN)))
+        for known in map(Option, sorted(told(agent_options.CLAUDE_HIDDEN)))
         for word in (known.names[0], *([some.get(known.name, "1")] if known.takes else ()))
     ]
     done = claude_client().command("-p", *words, "--no-such")
@@ -72,7 +73,13 @@ def test_claude_has_options_that_it_does_not_list(claude_client: Any, version: A
 
 
 REFUSED = {
-    "claude": ["-p --no-such x", "-p -Z x", "-pZ x", "-p --print=yes x", "-p x --model", "-p --no-such=1 x"],
+    "claude": [
+        *("-p --no-such x", "-p -Z x", "-pZ x", "-p --print=yes x", "-p x --model", "-p --no-such=1 x"),
+        *(f"-p {option} nonsense x" for option in (*agent_options.CLAUDE_CHOICES, *agent_options.CLAUDE_NUMBERS)),
+        *("-p --output-format= x", "-p --max-turns 3x a", "-p --max-budget-usd 0 x", "-p --task-budget 1.5 x"),
+        "-p --no-such --output-format nonsense x",
+        "-p --no-such x --model",
+    ],
     "codex": [
         "exec --no-such x",
         "--no-such exec x",
@@ -83,10 +90,19 @@ REFUSED = {
         "exec x -m",
         "exec -m --json x",
         "exec a b",
+        *(f"exec {option} nonsense x" for option in agent_options.CODEX_CHOICES if option != "--ask-for-approval"),
+        *(f"{option} nonsense exec x" for option in ("--ask-for-approval", "-s")),
+        "exec --sandbox=Read-only x",
+        "exec --no-such --sandbox nonsense x",
+        "exec --sandbox nonsense --no-such x",
     ],
 }
 TAKEN = {
-    "claude": ["-p a b", "-p --model -x a", "-p --debug hooks a", "-nmine -p a"],
+    "claude": [
+        *("-p a b", "-p --model -x a", "-p --debug hooks a", "-nmine -p a"),
+        "-p --max-turns 1.5 --max-thinking-tokens -5 --permission-mode plan --thinking disabled --output-format json a",
+        "-p --max-turns= --max-thinking-tokens 0x10 --permission-mode default --task-budget 5.0 --max-budget-usd 1e3 a",
+    ],
     "codex": ["-m o exec {} x", "-a never exec {} x", "e {} x", "exec {} -mo9 x"],
 }
 

@@ -18,7 +18,7 @@ from taskie import scenario, stand_in
 def test_it_needs_no_test_framework_and_little_else(tmp_path: Path) -> None:
     """`taskie demo` uses it in a fresh clone, with whatever Python there is."""
     (tmp_path / "taskie").mkdir()
-    for name in ("__init__", "agent_options", "scenario", "stand_in"):
+    for name in ("__init__", "agent_options", "agent_values", "scenario", "stand_in"):
         (tmp_path / "taskie" / f"{name}.py").write_text(Path(stand_in.__file__).with_name(f"{name}.py").read_text())
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from taskie import stand_in\n"

@@ -113,6 +113,17 @@ def test_the_variables_of_the_original_mock_are_a_script_too(run_hook: RunHook, 
         ("-p x --model", "error: option '--model <model>' argument missing"),
         ("-p x -n", "error: option '-n, --name <name>' argument missing"),
         ("-p x --max-turns", "error: option '--max-turns <turns>' argument missing"),
+        (
+            "-p --no-such --output-format nonsense x",
+            "error: option '--output-format <format>' argument 'nonsense' is invalid. "
+            "Allowed choices are text, json, stream-json.",
+        ),
+        ("-p --max-turns 3x a", "error: option '--max-turns <turns>' argument '3x' is invalid. must be a number"),
+        (
+            "-p --max-budget-usd 0 x",
+            "error: option '--max-budget-usd <amount>' argument '0' is invalid. "
+            "--max-budget-usd must be a number greater than 0",
+        ),
     ],
 )
 def test_it_refuses_what_claude_refuses(run_hook: RunHook, fake_claude: FakeCli, words: str, says: str) -> None:
@@ -132,6 +143,12 @@ def test_it_refuses_what_claude_refuses(run_hook: RunHook, fake_claude: FakeCli,
         ("exec x -m", "error: a value is required for '--model <MODEL>' but none was supplied"),
         ("exec -m --json x", "error: a value is required for '--model <MODEL>' but none was supplied"),
         ("exec a b", "error: unexpected argument 'b' found"),
+        (
+            "exec -s what x",
+            "error: invalid value 'what' for '--sandbox <SANDBOX_MODE>'\n"
+            "  [possible values: read-only, workspace-write, danger-full-access]",
+        ),
+        ("exec --sandbox what --no-such x", "error: unexpected argument '--no-such' found"),
     ],
 )
 def test_it_refuses_what_codex_refuses(run_hook: RunHook, fake_codex: FakeCli, words: str, says: str) -> None:
@@ -142,7 +159,8 @@ def test_it_refuses_what_codex_refuses(run_hook: RunHook, fake_codex: FakeCli, w
 
 def test_it_takes_what_claude_takes(run_hook: RunHook, fake_claude: FakeCli) -> None:
     fake_claude.says("Hi.").repeats()
-    for words in ("-p a b", "-p --model -x a", "-pc a", "-p --debug hooks a", "-p a --tools -x", "-nmine -p a"):
+    assert run_hook(command="claude -p --max-turns 0x10 --permission-mode default a").exit_code == 0
+    for words in ("-p --model -x a", "-pc a", "-p --debug hooks a", "-p a --tools -x", "-nmine -p a"):
         assert run_hook(command=f"claude {words}").stdout == "Hi.\n", words
     flags = [call.flags for call in fake_claude.calls]
     assert flags[1:] == [
