@@ -111,3 +111,18 @@ class SharedClient:
         self._client = self._class(hooks={self._event: self.command}, env={"HOME": str(self._folder / "home")})
         self._client.agent(repeat(lambda _: next(self._turns)))
         self._prompts = self._told = 0
+
+
+class Staying:
+    """A client that stays for all prompts of a test, each the first of a conversation of its own."""
+
+    def __init__(self, client: ClaudeClient) -> None:
+        self._client = client
+        self._session: Session | None = None
+
+    def prompt(self, text: str) -> Run:
+        if self._session is None:
+            self._session = self._client.session()
+        else:
+            self._session.prompt("/clear")
+        return self._session.prompt(text)
