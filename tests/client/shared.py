@@ -9,7 +9,7 @@ import dataclasses
 import itertools
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_taskie.client import ClaudeClient, Session, Turn, repeat
@@ -36,8 +36,9 @@ class SharedClient:
 
     _client: ClaudeClient
 
-    def __init__(self, bench: Bench, event: str, head: str) -> None:
+    def __init__(self, bench: Bench, event: str, head: str, args: Sequence[str] = ()) -> None:
         self._class: type[ClaudeClient] = type("ClaudeClient", (ClaudeClient,), {"_bench": bench})
+        self._args = args
         self._bench, self._event, self._head = bench, event, head
         # One that was given by its path counts as the newest.
         installation = bench.installation
@@ -108,7 +109,8 @@ class SharedClient:
         hook.write_text(HOOK.format(head=self._head, folder=shlex.quote(str(self._folder))), encoding="utf-8")
         hook.chmod(0o755)
         # A home of its own: in another's the hooks of the session before would be run too.
-        self._client = self._class(hooks={self._event: self.command}, env={"HOME": str(self._folder / "home")})
+        home = {"HOME": str(self._folder / "home")}
+        self._client = self._class(hooks={self._event: self.command}, args=self._args, env=home)
         self._client.agent(repeat(lambda _: next(self._turns)))
         self._prompts = self._told = 0
 
