@@ -21,8 +21,10 @@ from .outputs import Output
 
 # So many prompts of one session: each request repeats all before it.
 AT_ONCE = 25
-# Before, nothing in the transcript shows that all of a stop has been written there: each row has a run of its own.
-FIRST_THAT_STAYS = (2, 1, 290)
+# Before, nothing in the transcript shows that all of a stop has been written there. What can be known from it alone
+# has a run of its own then.
+FIRST_WITH_SUMMARY = (2, 1, 290)
+TOLD_IN_TRANSCRIPT = ('"continue"', '"systemMessage"')
 SECONDS = 20.0
 # Words that would make every later request as long.
 LONG = 10_000
@@ -42,7 +44,7 @@ class SharedClient:
         self._bench, self._event, self._head = bench, event, head
         # One that was given by its path counts as the newest.
         installation = bench.installation
-        self._one_by_one = bool(installation.version) and installation.numbers < FIRST_THAT_STAYS
+        self._older = bool(installation.version) and installation.numbers < FIRST_WITH_SUMMARY
         self._folders = itertools.count()
         self._turns: Iterator[Turn] = iter(())
         self._session: Session | None = None
@@ -52,7 +54,8 @@ class SharedClient:
     def run(self, output: Output, prompt: str, *turns: Turn) -> Run:
         """One prompt, at which the hook prints this; the model says these, and the last of them again and again."""
         # What a hook says late comes at another prompt, or after the end.
-        alone = '"async"' in output.stdout or self._one_by_one
+        late = ('"async"', *(TOLD_IN_TRANSCRIPT if self._older and self._event == "Stop" else ()))
+        alone = any(word in output.stdout for word in late)
         if alone:
             self.end()
         if self._session is None:
@@ -80,7 +83,7 @@ class SharedClient:
             files = self._client._transcripts(self._folder / "home", str(run.result["session_id"]))
             new = [entry for file in files for entry in parse_lines(file.read_text(encoding="utf-8"))][self._told :]
             stops = sum(1 for entry in new if entry.get("subtype") == "stop_hook_summary")
-            if stops >= len(run.stops) or time.monotonic() > until:
+            if self._older or stops >= len(run.stops) or time.monotonic() > until:
                 return new
             time.sleep(0.01)
 
