@@ -97,8 +97,8 @@ def observe(record_property: Callable[[str, object], None]) -> Callable[[str, ob
 
 
 def in_auto_mode(version: tuple[int, ...]) -> bool:
-    """Whether this client is in it unless it is told otherwise. Between these versions only 2.1.290 was asked."""
-    return (2, 1, 250) < version < (2, 1, 325)
+    """Whether this client is in it unless it is told otherwise: 2.1.290 and 2.1.299 are, 2.1.250 and 2.1.308 not."""
+    return (2, 1, 250) < version < (2, 1, 308)
 
 
 def tells(run: Any, text: str) -> bool:
