@@ -94,8 +94,11 @@ def main(argv: Sequence[str]) -> int:
 def _drifted(client: Installation, report: Report, arguments: argparse.Namespace) -> bool:
     """Print how this version differs from what is stored of it; write it if that is asked for."""
     data = contract_data.stored(report.version)
-    if not arguments.write and not data.get("events"):
-        return False
+    if data and not data.get("events"):
+        # Of a client so old the data have what its hooks' outputs do, which the suite itself compares.
+        if arguments.write and not report.failed and not arguments.only:
+            print(f"{client.name}: named in {contract_data.name(report.version)}")
+        return bool(report.failed)
     rows = {} if arguments.only else report.rows
     sections = contract_data.measured(client, report.payloads, rows, report.effects, data.get("outputs"))
     lines = contract_data.drift(data, sections)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
 from pytest_taskie import Project
+from pytest_taskie._judgement import Reading, judge
+from pytest_taskie.client import ClaudeClient
 from pytest_taskie.client._fixtures import check_isolation, installation
 from pytest_taskie.client._scripted import Bench
 
@@ -21,6 +24,7 @@ FIRST_STOP = """\
 case $(cat) in *'"stop_hook_active":true'*) exit 0 ;; esac
 """
 ALWAYS = "#!/bin/sh\ncat >/dev/null\n"
+DEFAULT_MODE = ("--permission-mode", "default")
 NEWEST = (999,)
 
 
@@ -44,12 +48,30 @@ def version(pytestconfig: pytest.Config) -> tuple[int, ...]:
     return chosen.numbers if chosen.version else NEWEST
 
 
+@pytest.fixture(scope="session")
+def judge_here(pytestconfig: pytest.Config) -> Callable[..., Reading]:
+    """`judge`, by what is known of the version under test."""
+    return partial(judge, version=installation("claude", pytestconfig).version)
+
+
+@pytest.fixture
+def claude_client(claude_client: type[ClaudeClient], version: tuple[int, ...]) -> type[ClaudeClient]:
+    """In the mode in which the tools that a test allows are run without asking a server whether they are safe."""
+
+    class InDefaultMode(claude_client):  # type: ignore[misc, valid-type]  # the fixture's class
+        def __init__(self, *, args: Sequence[str] = (), **more: Any) -> None:
+            super().__init__(args=[*DEFAULT_MODE, *args], **more)
+
+    return InDefaultMode if in_auto_mode(version) else claude_client
+
+
 @pytest.fixture(scope="module")
 def shared_client(
-    tmp_path_factory: pytest.TempPathFactory, _taskie_path: str, pytestconfig: pytest.Config
+    tmp_path_factory: pytest.TempPathFactory, _taskie_path: str, pytestconfig: pytest.Config, version: tuple[int, ...]
 ) -> Iterator[Callable[..., SharedClient]]:
     """Make a client that the tests of a module share, with one hook: `shared_client("Stop", HEAD)`."""
     made: dict[tuple[str, str], SharedClient] = {}
+    mode = DEFAULT_MODE if in_auto_mode(version) else ()
 
     def make(event: str, head: str = ALWAYS) -> SharedClient:
         if (event, head) not in made:
@@ -57,7 +79,7 @@ def shared_client(
             project = Project(folder, _taskie_path)
             network = check_isolation(pytestconfig)
             bench = Bench(installation("claude", pytestconfig), project, folder, network=network)
-            made[event, head] = SharedClient(bench, event, head)
+            made[event, head] = SharedClient(bench, event, head, mode)
         return made[event, head]
 
     yield make
@@ -72,6 +94,11 @@ def observe(record_property: Callable[[str, object], None]) -> Callable[[str, ob
         record_property(f"contract: {row}", str(value))
 
     return write
+
+
+def in_auto_mode(version: tuple[int, ...]) -> bool:
+    """Whether this client is in it unless it is told otherwise: 2.1.290 and 2.1.299 are, 2.1.250 and 2.1.308 not."""
+    return (2, 1, 250) < version < (2, 1, 308)
 
 
 def tells(run: Any, text: str) -> bool:

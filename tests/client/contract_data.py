@@ -99,11 +99,18 @@ def write(version: str, sections: Mapping[str, Any]) -> Path:
     was = data if same else {**data, "measured": []}
     head: Json = {"format": FORMAT, "client": "claude", "from": begins}
     head["measured"] = sorted({*was.get("measured", ()), version}, key=version_numbers)
-    path = _contract.FOLDER / f"claude-{begins}.json"
-    text = json.dumps(
-        {**head, **was, **head, "outputs": was.get("outputs", {}), **sections}, indent=1, ensure_ascii=False
-    )
-    path.write_text(text + "\n", encoding="utf-8")
+    return _put({**head, **was, **head, "outputs": was.get("outputs", {}), **sections})
+
+
+def name(version: str) -> Path:
+    """Say in the data of this version that they were measured in it, and nothing else."""
+    data = stored(version)
+    return _put({**data, "measured": sorted({*data["measured"], version}, key=version_numbers)})
+
+
+def _put(data: Json) -> Path:
+    path: Path = _contract.FOLDER / f"claude-{data['from']}.json"
+    path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     _contract.forget()
     return path
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_taskie._judgement import Reading, judge
 from pytest_taskie.client import ClaudeClient, repeat, tool
-from pytest_taskie.client._claude import ALLOWED_TOOLS, REPORTS
+from pytest_taskie.client._claude import ALLOWED_TOOLS
 from pytest_taskie.client._request import Request, text_of
 from pytest_taskie.client._runs import FEEDBACK, parse_lines
 
@@ -23,11 +23,15 @@ EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit",
 # So many prompts of one session: each request repeats all before it.
 AT_ONCE = 50
 FEEDER = Path(__file__).parent / "feeder.py"
+# Without a process that it does not need: it runs at every prompt.
 HOOK = """\
 #!/bin/sh
-row=$(sed -n 's/.*row-\\([0-9]*\\)-.*/\\1/p')
-[ -n "$row" ] || exit 0
-cd {folder} && : > "$row.fired" && cat "$row.out" && cat "$row.err" >&2 && exit "$(cat "$row.code")"
+read -r event
+case $event in *row-*) ;; *) exit 0 ;; esac
+row=${{event##*row-}} row=${{row%%-*}}
+cd {folder} && : > "$row.fired" && read -r code < "$row.code" && cat "$row.out" || exit 99
+[ ! -s "$row.err" ] || cat "$row.err" >&2
+exit "$code"
 """
 HELPER = {"description": "help", "subagent_type": "general-purpose", "run_in_background": False}
 
@@ -59,10 +63,9 @@ class Comparison:
             self._session(outputs[start : start + AT_ONCE], self._folder / f"{self._event}-{start}")
 
     def _session(self, outputs: Sequence[Output], folder: Path) -> None:
-        records = folder / "stops"
-        records.mkdir(parents=True)
+        folder.mkdir(parents=True)
         for number, output in enumerate(outputs):
-            for name, text in (("out", output.stdout), ("err", output.stderr), ("code", str(output.exit_code))):
+            for name, text in (("out", output.stdout), ("err", output.stderr), ("code", f"{output.exit_code}\n")):
                 (folder / f"{number}.{name}").write_bytes(text.encode())
         hook = folder / "hook.sh"
         hook.write_text(HOOK.format(folder=shlex.quote(str(folder))))
@@ -73,8 +76,9 @@ class Comparison:
         command = [sys.executable, str(FEEDER), str(folder / "prompts"), *client.installation.command]
         client.installation = dataclasses.replace(client.installation, command=tuple(command))
         home = Path(client._environment()["HOME"])
-        client._write_hooks(home, records)
-        formats = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose", REPORTS]
+        # Without the spy and without reports on hooks: nobody reads them here.
+        client._write_hooks(home, None)
+        formats = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         done = client.command("-p", *formats, "--allowedTools", ALLOWED_TOOLS)
         session = next(str(e["session_id"]) for e in parse_lines(done.stdout) if e.get("session_id"))
         for file in client._transcripts(home, session):

@@ -10,8 +10,10 @@ from typing import Literal
 from pytest_taskie.client._installation import version_numbers
 
 Effect = Literal["allowed", "asked", "blocked", "continued", "stopped"]
-# `continue: false` leaves its trace in the transcript only from here on; before, the turn just ends.
-TRACED: Mapping[str, Effect] = {"2.1.0": "allowed"}
+# `continue: false` leaves its trace in the transcript only from here on; before, the turn just ends. 2.1.90 has no
+# such entries yet, nor any about what hooks say; no version in between was asked.
+FIRST_TRACED = "2.1.120"
+TRACED: Mapping[str, Effect] = {FIRST_TRACED: "allowed"}
 # Before, an object on stdout made the client forget the exit code.
 OBJECT_FIRST: Mapping[str, Effect] = {"2.1.90": "allowed"}
 # Before, what was meant for another event made the client refuse everything beside it.

@@ -9,7 +9,7 @@ import dataclasses
 import itertools
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_taskie.client import ClaudeClient, Session, Turn, repeat
@@ -21,8 +21,10 @@ from .outputs import Output
 
 # So many prompts of one session: each request repeats all before it.
 AT_ONCE = 25
-# Before, nothing in the transcript shows that all of a stop has been written there: each row has a run of its own.
-FIRST_THAT_STAYS = (2, 1, 290)
+# Before, nothing in the transcript shows that all of a stop has been written there. What can be known from it alone
+# has a run of its own then.
+FIRST_WITH_SUMMARY = (2, 1, 290)
+TOLD_IN_TRANSCRIPT = ('"continue"', '"systemMessage"')
 SECONDS = 20.0
 # Words that would make every later request as long.
 LONG = 10_000
@@ -36,12 +38,13 @@ class SharedClient:
 
     _client: ClaudeClient
 
-    def __init__(self, bench: Bench, event: str, head: str) -> None:
+    def __init__(self, bench: Bench, event: str, head: str, args: Sequence[str] = ()) -> None:
         self._class: type[ClaudeClient] = type("ClaudeClient", (ClaudeClient,), {"_bench": bench})
+        self._args = args
         self._bench, self._event, self._head = bench, event, head
         # One that was given by its path counts as the newest.
         installation = bench.installation
-        self._one_by_one = bool(installation.version) and installation.numbers < FIRST_THAT_STAYS
+        self._older = bool(installation.version) and installation.numbers < FIRST_WITH_SUMMARY
         self._folders = itertools.count()
         self._turns: Iterator[Turn] = iter(())
         self._session: Session | None = None
@@ -51,7 +54,8 @@ class SharedClient:
     def run(self, output: Output, prompt: str, *turns: Turn) -> Run:
         """One prompt, at which the hook prints this; the model says these, and the last of them again and again."""
         # What a hook says late comes at another prompt, or after the end.
-        alone = '"async"' in output.stdout or self._one_by_one
+        late = ('"async"', *(TOLD_IN_TRANSCRIPT if self._older and self._event == "Stop" else ()))
+        alone = any(word in output.stdout for word in late)
         if alone:
             self.end()
         if self._session is None:
@@ -79,7 +83,7 @@ class SharedClient:
             files = self._client._transcripts(self._folder / "home", str(run.result["session_id"]))
             new = [entry for file in files for entry in parse_lines(file.read_text(encoding="utf-8"))][self._told :]
             stops = sum(1 for entry in new if entry.get("subtype") == "stop_hook_summary")
-            if stops >= len(run.stops) or time.monotonic() > until:
+            if self._older or stops >= len(run.stops) or time.monotonic() > until:
                 return new
             time.sleep(0.01)
 
@@ -108,6 +112,22 @@ class SharedClient:
         hook.write_text(HOOK.format(head=self._head, folder=shlex.quote(str(self._folder))), encoding="utf-8")
         hook.chmod(0o755)
         # A home of its own: in another's the hooks of the session before would be run too.
-        self._client = self._class(hooks={self._event: self.command}, env={"HOME": str(self._folder / "home")})
+        home = {"HOME": str(self._folder / "home")}
+        self._client = self._class(hooks={self._event: self.command}, args=self._args, env=home)
         self._client.agent(repeat(lambda _: next(self._turns)))
         self._prompts = self._told = 0
+
+
+class Staying:
+    """A client that stays for all prompts of a test, each the first of a conversation of its own."""
+
+    def __init__(self, client: ClaudeClient) -> None:
+        self._client = client
+        self._session: Session | None = None
+
+    def prompt(self, text: str) -> Run:
+        if self._session is None:
+            self._session = self._client.session()
+        else:
+            self._session.prompt("/clear")
+        return self._session.prompt(text)

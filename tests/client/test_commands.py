@@ -17,6 +17,8 @@ from pytest_taskie.client import tool, verdict
 from taskie.plans.phases import REVIEWS, Review
 from taskie.project import plugin_root
 
+from .shared import Staying
+
 pytestmark = pytest.mark.client
 
 ROOT = Path(plugin_root())
@@ -51,15 +53,15 @@ def told(run: Any) -> str:
     return "\n".join(json.dumps(request.body, ensure_ascii=False) for request in run.requests)
 
 
-@pytest.mark.parametrize("half", [0, 1])
-def test_every_command_expands_from_a_marketplace(half: int, claude_client: Client, copy: Path, plan: Plan) -> None:
+def test_every_command_expands_from_a_marketplace(claude_client: Client, copy: Path, plan: Plan) -> None:
     client = claude_client()
     for words in (["marketplace", "add", str(copy)], ["install", "taskie@taskie"]):
         done = client.command("plugin", *words)
         assert done.exit_code == 0, done.stdout + done.stderr
-    for name in ACTIONS[half::2]:
+    staying = Staying(client)
+    for name in ACTIONS:
         client.agent("Understood.", when=re.compile(f"taskie:{name}</command-name>"))
-        run = client.prompt(f"/taskie:{name} with 'these' $WORDS")
+        run = staying.prompt(f"/taskie:{name} with 'these' $WORDS")
         text = told(run)
         for file in ("ground-rules.md", f"actions/{name}.md"):
             for line in (ROOT / file).read_text().splitlines():
@@ -145,15 +147,19 @@ class TestWithThePluginAlone:
         return client
 
     @pytest.fixture
-    def root(self, client: Any) -> str:
+    def staying(self, client: Any) -> Staying:
+        return Staying(client)
+
+    @pytest.fixture
+    def root(self, client: Any, staying: Staying) -> str:
         """The plugin's place as this client spells it; one of them ends it with a slash of its own."""
         client.agent("Understood.", when="where are you")
-        asked = json.dumps(client.prompt("/taskie:status where are you").requests[0].body)
+        asked = json.dumps(staying.prompt("/taskie:status where are you").requests[0].body)
         (found,) = re.findall(r'`\\"([^`"]*)/bin/taskie\\" status', asked)
         return str(found)
 
     @pytest.fixture
-    def ask(self, client: Any, copy: Path, root: str) -> Callable[..., str]:
+    def ask(self, client: Any, staying: Staying, copy: Path, root: str) -> Callable[..., str]:
         """The agent carries out the call that the command's text has, and ends its turn: what the call answers."""
 
         def ask(name: str, words: str = "") -> str:
@@ -165,7 +171,7 @@ class TestWithThePluginAlone:
             client.agent(
                 call, "That is all.", when=re.compile(f"taskie:{name}</command-name>(?!.*where are you)", re.S)
             )
-            run = client.prompt(f"/taskie:{name} {words}".rstrip())
+            run = staying.prompt(f"/taskie:{name} {words}".rstrip())
             assert json.dumps(command)[1:-1] in json.dumps(run.requests[0].body), "the model was not told this call"
             assert run.result["permission_denials"] == []
             assert [stop.decision for stop in run.stops] == [None]
@@ -217,6 +223,7 @@ class Story:
 
     def __init__(self, client: Any, project: Project) -> None:
         self.client = client
+        self.staying = Staying(client)
         self.plan = Plan(project.path / ".taskie" / "plans" / "greeting")
 
     def write(self, name: str, text: str) -> Any:
@@ -248,7 +255,7 @@ class Story:
         command, _, words = prompt.partition(" ")
         args = rf"\s*<command-args>{re.escape(words)}<" if words else ""
         self.client.agent(*turns, when=re.compile(f"{command[1:]}</command-name>{args}"))
-        return self.client.prompt(prompt)
+        return self.staying.prompt(prompt)
 
     def asked_next(self, run: Any) -> dict[str, Any]:
         """What `taskie next --json` told the agent in this run."""

@@ -183,6 +183,22 @@ def test_data_are_written_for_a_version_that_differs_and_only_then(
     assert contract_data.stored("1.0.0") == {}
 
 
+@pytest.mark.parametrize("passes", [True, False])
+def test_a_client_whose_events_are_not_in_the_data_is_only_named(
+    passes: bool, data: Callable[[Json], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its program says would be data of their own for every version; and only if it does as the suite expects."""
+    client = Installation("claude", "2.1.5", ("no such program",))
+    report = check.Report("2.1.5", 1, () if passes else ("a row",), 0, {"a row": "allowed"})
+    monkeypatch.setattr(check, "find", lambda wanted: client)
+    monkeypatch.setattr(check, "_report", lambda *arguments: report)
+    data({"events": {}, "outputs": {"Stop": {}}})
+    before = contract_data.stored("2.1.5")
+    assert check.main(["2.1.5", "--write"]) == (0 if passes else 1)
+    named = ["2.1.0", *(["2.1.5"] if passes else [])]
+    assert contract_data.stored("2.1.5") == {**before, "measured": named}
+
+
 @pytest.mark.client
 def test_a_client_that_is_newer_than_the_data_raises_the_alarm(
     tmp_path: Path,

@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import pytest
 
-from pytest_taskie._judgement import Reading, judge
+from pytest_taskie._judgement import Reading
 from pytest_taskie.client import repeat, tool
 from pytest_taskie.client._runs import FEEDBACK, Run
 
@@ -58,9 +58,15 @@ def own_reason(text: str, number: int) -> str:
     return text.replace(REASON, f"{REASON} ({number})")
 
 
-def reading(output: Output, number: int, event: str, command: str) -> Reading:
-    said = own_reason(output.stdout, number), own_reason(output.stderr, number)
-    return judge(output.exit_code, *said, event, command)
+@pytest.fixture
+def reading(judge_here: Callable[..., Reading]) -> Callable[[Output, int, str, str], Reading]:
+    """What is to be thought of a row's words."""
+
+    def read(output: Output, number: int, event: str, command: str) -> Reading:
+        said = own_reason(output.stdout, number), own_reason(output.stderr, number)
+        return judge_here(output.exit_code, *said, event, command)
+
+    return read
 
 
 def calls(folder: Path, outputs: Sequence[Output]) -> list[Any]:
@@ -75,7 +81,7 @@ def told(run: Run, number: int) -> str:
 
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
 def test_of_a_tool_call(
-    event: str, claude_client: Any, project: Any, rows: Any, version: Version, observe: Observe
+    event: str, claude_client: Any, project: Any, rows: Any, reading: Any, version: Version, observe: Observe
 ) -> None:
     outputs = PRE_TOOL_USE if event == "PreToolUse" else POST_TOOL_USE
     command = rows(outputs)
@@ -92,30 +98,30 @@ def test_of_a_tool_call(
             effect = "blocked" if f"{REASON} ({number})" in told(run, number) else "allowed"
         observe(f"{event}: {output.name}", effect)
         found[output.name] = effect
-        if output.expected(version) == output.effect:
-            read = reading(output, number, event, command)
-            # Here the tools are allowed anyway, so that a permission makes no difference.
-            judged[output.name] = "allowed" if read.outcome == "granted" else read.outcome
-            if read.outcome == "blocked" and json.dumps(read.reason)[1:-1] not in told(run, number):
-                unheard.append(output.name)
+        read = reading(output, number, event, command)
+        # Here the tools are allowed anyway, so that a permission makes no difference.
+        judged[output.name] = "allowed" if read.outcome == "granted" else read.outcome
+        if read.outcome == "blocked" and json.dumps(read.reason)[1:-1] not in told(run, number):
+            unheard.append(output.name)
     assert found == {output.name: output.expected(version) for output in outputs}
-    assert judged == {name: effect for name, effect in found.items() if name in judged}
+    assert judged == found
     assert unheard == [] or version < NEWEST_WORDS
 
 
 @pytest.mark.parametrize("output", USER_PROMPT_SUBMIT, ids=lambda output: output.name)
-def test_of_a_prompt(output: Output, shared_client: Shared, version: Version, observe: Observe) -> None:
+def test_of_a_prompt(
+    output: Output, shared_client: Shared, judge_here: Any, version: Version, observe: Observe
+) -> None:
     client = shared_client("UserPromptSubmit")
     run = client.run(output, "go on", "Done.")
     effect = "allowed" if any(request.tools for request in run.requests) else "blocked"
     observe(f"UserPromptSubmit: {output.name}", effect)
     assert effect == output.expected(version)
-    if effect == output.effect:
-        said = output.exit_code, output.stdout, output.stderr
-        assert judge(*said, "UserPromptSubmit", client.command).outcome == effect
+    said = output.exit_code, output.stdout, output.stderr
+    assert judge_here(*said, "UserPromptSubmit", client.command).outcome == effect
 
 
-def test_of_a_subagents_stop(claude_client: Any, rows: Any, version: Version, observe: Observe) -> None:
+def test_of_a_subagents_stop(claude_client: Any, rows: Any, reading: Any, version: Version, observe: Observe) -> None:
     if version < (2, 1):
         pytest.skip("this client does not say in the event what the subagent has said")
     command = rows(SUBAGENT_STOP)
@@ -134,15 +140,14 @@ def test_of_a_subagents_stop(claude_client: Any, rows: Any, version: Version, ob
         effect = "allowed" if len(requests) == 1 else "blocked" if FEEDBACK.strip() in told else "continued"
         observe(f"SubagentStop: {output.name}", effect)
         found[output.name] = effect
-        if output.expected(version) == output.effect:
-            judged[output.name] = reading(output, number, "SubagentStop", command).outcome
+        judged[output.name] = reading(output, number, "SubagentStop", command).outcome
     assert found == {output.name: output.expected(version) for output in SUBAGENT_STOP}
-    assert judged == {name: effect for name, effect in found.items() if name in judged}
+    assert judged == found
 
 
 @pytest.mark.parametrize("output", SESSION_START, ids=lambda output: output.name)
 def test_of_what_has_happened(
-    output: Output, claude_client: Any, hook_file: Callable[..., str], version: Version, observe: Observe
+    output: Output, claude_client: Any, hook_file: Callable[..., str], judge_here: Any, observe: Observe
 ) -> None:
     say = f"printf %s {shlex.quote(output.stdout)}; printf %s {shlex.quote(output.stderr)} >&2; exit {output.exit_code}"
     command = hook_file(f"touch fired; {say}")
@@ -152,13 +157,20 @@ def test_of_what_has_happened(
     observe(f"SessionStart: {output.name}", "allowed" if run.answer.startswith("I see") else "blocked")
     assert run.answer.startswith("I see")
     assert (client.project.path / "fired").exists()
-    assert judge(output.exit_code, output.stdout, output.stderr, "SessionStart", command).outcome == output.effect
+    said = output.exit_code, output.stdout, output.stderr
+    assert judge_here(*said, "SessionStart", command).outcome == output.effect
 
 
 @pytest.mark.parametrize("output", ENDING, ids=lambda output: output.name)
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse", "UserPromptSubmit"])
 def test_that_ends_the_turn(
-    event: str, output: Output, shared_client: Shared, tmp_path: Path, version: Version, observe: Observe
+    event: str,
+    output: Output,
+    shared_client: Shared,
+    judge_here: Any,
+    tmp_path: Path,
+    version: Version,
+    observe: Observe,
 ) -> None:
     """Where a tool call is not blocked as well, it is made anyway."""
     client = shared_client(event)
@@ -167,9 +179,9 @@ def test_that_ends_the_turn(
     run = client.run(output, "go on", *call, "Done.")
     requests = sum(1 for request in run.requests if request.tools)
     observe(f"{event}: {output.name}", f"requests {requests}, tool call made {file.exists()}")
-    read = judge(output.exit_code, output.stdout, output.stderr, event, client.command)
-    assert read.outcome == "stopped"
     # In older clients a call that is blocked as well does not end the turn.
     goes_on = event == "PreToolUse" and version <= (2, 1, 197) and not file.exists()
+    read = judge_here(output.exit_code, output.stdout, output.stderr, event, client.command)
+    assert read.outcome == ("blocked" if goes_on else "stopped")
     assert requests == (0 if event == "UserPromptSubmit" else 2 if goes_on else 1)
     assert file.exists() == (event == "PostToolUse" or "made anyway" in read.sentence)

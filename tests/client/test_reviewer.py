@@ -246,5 +246,5 @@ def test_write_refuses_a_file_that_was_not_read(
     client.agent(tool("Write", file_path=project.path / "x.md", content="new"), "Done.")
     client.prompt("go on")
     observe("Write on an existing, unread file", "refused" if (project.path / "x.md").read_text() == "old" else "done")
-    if version < (2, 1, 325):
+    if version < (2, 1, 250):
         assert (project.path / "x.md").read_text() == "old"

@@ -6,11 +6,12 @@ from typing import Callable
 
 import pytest
 
-from pytest_taskie._judgement import judge
+from pytest_taskie._judgement import Reading
+from pytest_taskie.client._installation import version_numbers
 from pytest_taskie.client._runs import FEEDBACK, Run
 
 from .conftest import FIRST_STOP
-from .outputs import OUTPUTS, Output
+from .outputs import FIRST_TRACED, OUTPUTS, Output
 from .shared import SharedClient
 
 pytestmark = pytest.mark.client
@@ -30,6 +31,7 @@ def effect(run: Run) -> str:
 def test_output(
     output: Output,
     shared_client: Callable[..., SharedClient],
+    judge_here: Callable[..., Reading],
     version: tuple[int, ...],
     observe: Callable[[str, object], None],
 ) -> None:
@@ -41,12 +43,13 @@ def test_output(
     if output.effect != "stopped":  # which beats what another field says, also where it leaves no trace
         assert bool(run.feedback) == (effect(run) in ("blocked", "continued"))
 
-    if output.expected(version) == output.effect:
-        reading = judge(output.exit_code, output.stdout, output.stderr, "Stop", client.command)
-        assert reading.outcome == output.effect
-        if output.effect == "blocked":
-            dash = "- " if version < (2,) else ""
-            assert run.feedback == (f"{FEEDBACK}{dash}{reading.reason}",)
-            assert [request for request in run.requests if request.last.startswith(run.feedback[0])]
-        if version >= (2, 1):
-            assert list(run.system_messages) == ([reading.system_message] if reading.system_message else [])
+    # Before, `continue: false` left no trace of itself.
+    outcome = "stopped" if output.effect == "stopped" else effect(run)
+    reading = judge_here(output.exit_code, output.stdout, output.stderr, "Stop", client.command)
+    assert reading.outcome == outcome
+    if outcome == "blocked":
+        dash = "- " if version < (2,) else ""
+        assert run.feedback == (f"{FEEDBACK}{dash}{reading.reason}",)
+        assert [request for request in run.requests if request.last.startswith(run.feedback[0])]
+    if version >= version_numbers(FIRST_TRACED):
+        assert list(run.system_messages) == ([reading.system_message] if reading.system_message else [])
