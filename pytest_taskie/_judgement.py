@@ -21,6 +21,7 @@ Outcome = Literal["allowed", "granted", "asked", "blocked", "continued", "stoppe
 NOT_MEASURED = "unknown: not measured; run it in {}_client"
 DECISIONS = {"deny", "decline", "cancel", "block", "ask", "defer", "allow", "accept", "approve"}
 LOSSES = {
+    "context": "context lost: {} has none for the model",
     "deny": "deny lost: {} cannot be blocked by a permission",
     "block": 'block lost: {} cannot be blocked by decision "block"',
     "exit-2": "block lost: {} cannot be blocked by exit 2",
@@ -153,7 +154,7 @@ def _reading(said: Said, kind: str, row: Row, fault: str | None, known: Contract
         fault = f"{_ended(said.exit_code)} beside the JSON"
     outcome: Outcome = "allowed" if effect in ("context", "refused") else effect
     reason, decision = _reason(said, kind, row, outcome), _decision(said, kind, outcome)
-    context = _context(said, kind, row, outcome)
+    context = _context(said, kind, row, known)
     if outcome == "continued":
         reason = context
     if outcome == "blocked" and fault is None and "no-reason" in said.beside and kind in ("block", "deny"):
@@ -210,11 +211,13 @@ def _decision(said: Said, kind: str, outcome: Outcome) -> str | None:
     return next((one for one in named if one not in lost), None)
 
 
-def _context(said: Said, kind: str, row: Row, outcome: Outcome) -> str | None:
+def _context(said: Said, kind: str, row: Row, known: Contract) -> str | None:
     if kind == "text":
         # What starts like JSON is not shown to the model as text.
         return said.printed.text if row["effect"] == "context" and not said.printed.text.startswith("{") else None
-    return said.specific.get("additionalContext") or None
+    of_context = known.row(said.event, "context", ()) if "context" in said.kinds else None
+    lost = of_context is not None and of_context["effect"] == "ignored"
+    return None if lost else said.specific.get("additionalContext") or None
 
 
 def _updated_input(said: Said, outcome: Outcome) -> dict[str, Any] | None:

@@ -49,10 +49,10 @@ def measured(
 
 def outputs_section(stored: Mapping[str, Any], effects: Sequence[Effect]) -> Json:
     """What is stored of outputs, with the effects that were observed in place of those that the same tests hold."""
-    files = {held.split("::")[0] for *_, held in effects}
+    tests = {held for *_, held in effects}
     section: Json = {}
     for event, output in stored.items():
-        section[event] = {part: _others(part, rows, files) for part, rows in output.items()}
+        section[event] = {part: _others(part, rows, tests) for part, rows in output.items()}
     for event, name, effect, held in effects:
         part = "fields" if name.startswith(f"{_contract.SPECIFIC}.") else "kinds"
         was = stored.get(event, {}).get(part, {}).get(name, {})
@@ -64,12 +64,15 @@ def outputs_section(stored: Mapping[str, Any], effects: Sequence[Effect]) -> Jso
     return section
 
 
-def _others(part: str, rows: Any, files: Collection[str]) -> Any:
-    """The rows that no test of these files holds."""
-    if part not in ("kinds", "fields"):
-        return rows
-    held = {name for name, row in rows.items() if str(row.get("held")).split("::")[0] in files}
-    return {name: row for name, row in rows.items() if name not in held or part == "fields"}
+def _others(part: str, rows: Any, tests: Collection[str]) -> Any:
+    """The rows that none of these tests holds; what a field is called and its type are not theirs to say."""
+    if part == "fields":
+        return {name: _unseen(row) if row.get("held") in tests else row for name, row in rows.items()}
+    return {name: row for name, row in rows.items() if row.get("held") not in tests} if part == "kinds" else rows
+
+
+def _unseen(row: Mapping[str, Any]) -> Json:
+    return {**{key: value for key, value in row.items() if key not in ("effect", "held")}, "known": "schema"}
 
 
 def stored(version: str) -> Json:

@@ -13,11 +13,13 @@ from typing import Any, Callable
 import pytest
 
 from pytest_taskie import Project, _contract
+from pytest_taskie._contract import SPECIFIC
 from pytest_taskie._judgement import Reading, judge
 from pytest_taskie.client import ClaudeClient, McpServer
 
-from .effect_rows import PLACE, WORDS, Row, rows
+from .effect_rows import PLACE, WORDS, rows
 from .effects import EFFECT, observed, stored
+from .field_rows import FIELDS, SHOWN
 from .scenes import ASKS_FOR_BASH, SCENES, TOOLS, prepare
 from .stage import Seen, Stage, command, hook_settings
 
@@ -64,36 +66,58 @@ def stage(
 
 
 AUTO = {"args": ("--permission-mode", "auto"), "env": {"CLAUDE_CODE_ENABLE_AUTO_MODE": "1"}}
+Told = Callable[[str, str, str], list[str]]
+
+
+@pytest.fixture
+def holds(record_property: Record, request: pytest.FixtureRequest, claude_client: type[ClaudeClient]) -> Told:
+    """Keep an effect for the data, and say how the data differ."""
+
+    def check(event: str, name: str, effect: str) -> list[str]:
+        record_property(EFFECT, json.dumps([event, name, effect, request.node.nodeid]))
+        known = _contract.load("claude", claude_client().version)["outputs"].get(event, {})
+        row = known.get("fields" if name.startswith(SPECIFIC) else "kinds", {}).get(name, {})
+        data = row.get("effect")
+        return [] if data == effect else [f"{name}: {effect}, and the data say {data}"]
+
+    return check
 
 
 @pytest.mark.parametrize("event", SCENES)
-def test_outputs(event: str, stage: Callable[..., Stage], record_property: Record, request: Any) -> None:
+def test_outputs(event: str, stage: Callable[..., Stage], holds: Told) -> None:
     special: dict[str, Any] = AUTO if event == "PermissionDenied" else {"args": (), "env": {}}
     it = stage(event, *special["args"], env=special["env"])
-    known = _contract.load("claude", it.client.version)["outputs"].get(event, {}).get("kinds", {})
-    wrong: list[str] = []
+    fields, wrong = _contract.contract("claude", it.client.version).specific(event), []
     with it.client.session() as it.session:
         it.session.permit()
         for number, row in enumerate(rows(event)):
-            said = spoken(row, number, it.folder)
+            said = spoken(row.stdout, row.stderr, row.exit_code, number, it.folder)
             it.says(event, *said)
             seen = SCENES[event](it, number, row.kind)
             assert it.spoken(event), f"{row.kind}: no hook was run"
             effect = observed(row.kind, seen, f"{WORDS} ({number}.)")
-            kept = stored(row.kind, effect)
-            record_property(EFFECT, json.dumps([event, row.kind, kept, request.node.nodeid]))
-            data = known.get(row.kind, {}).get("effect")
-            wrong += [f"{row.kind}: {kept}, and the data say {data}"] if data != kept else []
+            wrong += holds(event, row.kind, stored(row.kind, effect))
+            for name in SHOWN.get(row.kind, ()):
+                if name in fields:
+                    wrong += holds(event, f"{SPECIFIC}.{name}", "ignored" if effect == "allowed" else "used")
             reading = judge(said[2], said[0], said[1], event, command(it.folder, event), version=it.client.version)
             wrong += [f"{row.kind}: {why}" for why in differs(reading, effect, seen, event)]
+        for number, field in enumerate(FIELDS.get(event, ()), 100):
+            it.says(event, *spoken(field.stdout, "", 0, number, it.folder))
+            used = field.used(it, number)
+            assert it.spoken(event), f"{field.name}: no hook was run"
+            if field.as_text:
+                assert used == (fields[field.name].get("ignored") != "string"), field.name
+            else:
+                wrong += holds(event, f"{SPECIFIC}.{field.name}", "used" if used else "ignored")
     assert wrong == []
 
 
-def spoken(row: Row, number: int, folder: Path) -> tuple[str, str, int]:
+def spoken(stdout: str, stderr: str, code: int, number: int, folder: Path) -> tuple[str, str, int]:
     own = f"{WORDS} ({number}.)"
     place = folder / f"place-{number}"
     place.mkdir()
-    return row.stdout.replace(WORDS, own).replace(PLACE, str(place)), row.stderr.replace(WORDS, own), row.exit_code
+    return stdout.replace(WORDS, own).replace(PLACE, str(place)), stderr.replace(WORDS, own), code
 
 
 def differs(reading: Reading, effect: str, seen: Seen, event: str) -> list[str]:

@@ -1,0 +1,141 @@
+"""The fields of hookSpecificOutput that change something: how a hook says each, and how one sees that it was used."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from pytest_taskie.client import tool
+
+from .effect_rows import PLACE, WORDS, answer, elicited, say
+from .scenes import a_new_session, a_question, a_refusal, bash, permission
+from .stage import Stage
+
+FINDS = {"stdout": "hidden", "stderr": "", "interrupted": False, "isImage": False}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field; `used` plays it and says whether the client has used it. `as_text`: in a form that is not taken."""
+
+    name: str
+    stdout: str
+    used: Callable[[Stage, int], bool]
+    as_text: bool = False
+
+
+def of(event: str, name: str, value: Any, used: Callable[[Stage, int], bool], **more: Any) -> Field:
+    return Field(name, say(event, {name: value}, **more), used)
+
+
+def _other_file(stage: Stage, number: int) -> bool:
+    stage.prompt(f"row {number}", tool("Write", file_path=stage.path / f"asked-{number}", content="x"))
+    return _place(stage, number, "given").exists() and not (stage.path / f"asked-{number}").exists()
+
+
+def _place(stage: Stage, number: int, name: str) -> Any:
+    return stage.folder / f"place-{number}" / name
+
+
+def _hides(stage: Stage, number: int) -> bool:
+    news = stage.prompt(f"row {number}", bash("echo secret")).news
+    return "hidden" in news and "secret" not in news
+
+
+def _hides_mcp(stage: Stage, number: int) -> bool:
+    news = stage.prompt(f"row {number}", tool("mcp__asks__tell")).news
+    return "hidden" in news and "secret" not in news
+
+
+def _other_command(stage: Stage, number: int) -> bool:
+    permission(stage, number, "allow")
+    return _place(stage, number, "given").exists()
+
+
+def _asked_once(stage: Stage, number: int) -> bool:
+    permission(stage, number, "allow")
+    return not stage.prompt("and again", bash("date")).asked
+
+
+def _told(stage: Stage, number: int) -> bool:
+    return f"{WORDS} ({number}.)" in permission(stage, number, "deny").news
+
+
+def _prompt_hidden(stage: Stage, number: int) -> bool:
+    run = stage.prompt(f"/hello unsaid-{number}").run
+    return f"unsaid-{number}" not in run.answer and WORDS in run.answer
+
+
+def _title(stage: Stage, number: int) -> bool:
+    stage.prompt(f"row {number}")
+    return f"{WORDS} ({number}.)" in json.dumps([e for e in stage.prompt("and then?").run.transcript if "itle" in str(e)])
+
+
+def _title_of_a_new_session(stage: Stage, number: int) -> bool:
+    entries = a_new_session(stage, number, "").run.transcript
+    return f"{WORDS} ({number}.)" in json.dumps([entry for entry in entries if "itle" in str(entry)])
+
+
+def _a_turn_of_its_own(stage: Stage, number: int) -> bool:
+    return f"{WORDS} ({number}.)" in a_new_session(stage, number, "").told
+
+
+def _content(stage: Stage, number: int) -> bool:
+    return bool(a_question(stage, number, "").extra.get("content") == {"colour": "blue"})
+
+
+def _displayed(stage: Stage, number: int) -> bool:
+    return stage.prompt(f"row {number}", f"Said {number}.").run.answer == f"{WORDS} ({number}.)"
+
+
+def _told_to_try_again(stage: Stage, number: int) -> bool:
+    return "retry" in a_refusal(stage, number, "").news
+
+
+RULE = {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "date"}], "behavior": "allow"}
+FIELDS: dict[str, list[Field]] = {
+    "PreToolUse": [
+        of("PreToolUse", "updatedInput", {"file_path": f"{PLACE}/given", "content": "x"}, _other_file),
+    ],
+    "PostToolUse": [
+        of("PostToolUse", "updatedToolOutput", FINDS, _hides),
+        Field("updatedToolOutput", say("PostToolUse", {"updatedToolOutput": "hidden"}), _hides, as_text=True),
+        of("PostToolUse", "updatedMCPToolOutput", "hidden", _hides_mcp),
+    ],
+    "PermissionRequest": [
+        Field("decision.message", answer("deny", message=WORDS), _told),
+        Field(
+            "decision.updatedInput",
+            answer("allow", updatedInput={"command": f"touch {PLACE}/given", "description": "x"}),
+            _other_command,
+        ),
+        Field(
+            "decision.updatedPermissions",
+            answer("allow", updatedPermissions=[{**RULE, "destination": "session"}]),
+            _asked_once,
+        ),
+    ],
+    "UserPromptSubmit": [
+        of("UserPromptSubmit", "sessionTitle", WORDS, _title),
+        of("UserPromptSubmit", "suppressOriginalPrompt", True, _prompt_hidden, decision="block", reason=WORDS),
+    ],
+    "UserPromptExpansion": [
+        of("UserPromptExpansion", "suppressOriginalPrompt", True, _prompt_hidden, decision="block", reason=WORDS),
+    ],
+    "SessionStart": [
+        of("SessionStart", "initialUserMessage", WORDS, _a_turn_of_its_own),
+        of("SessionStart", "sessionTitle", WORDS, _title_of_a_new_session),
+    ],
+    "Elicitation": [Field("content", elicited("Elicitation", "accept", colour="blue"), _content)],
+    "ElicitationResult": [Field("content", elicited("ElicitationResult", "accept", colour="blue"), _content)],
+    "MessageDisplay": [of("MessageDisplay", "displayContent", WORDS, _displayed)],
+    "PermissionDenied": [of("PermissionDenied", "retry", True, _told_to_try_again)],
+}
+# What a row of a kind shows of fields besides.
+SHOWN = {
+    "context": ("additionalContext",),
+    "deny": ("permissionDecision", "permissionDecisionReason"),
+    "decline": ("action",),
+    "deny+interrupt": ("decision", "decision.behavior", "decision.interrupt"),
+}
