@@ -35,7 +35,14 @@ PARTS = {
     "refused-exit-2": ("refused", "exit-2"),
 }
 # What is so different that a row without it says nothing about a kind of output.
-OF_ITS_OWN = {"exit-2": {"missing", "asyncRewake"}, "async": {"asyncRewake"}}
+STRICT = "onFailure=block"
+OF_ITS_OWN = {
+    "exit-2": {"missing", "asyncRewake"},
+    "async": {"asyncRewake"},
+    "exit-1": {STRICT},
+    "refused": {STRICT},
+    "timeout": {STRICT},
+}
 
 Row = Mapping[str, Any]
 Numbers = tuple[int, ...]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
+from pytest_taskie import _contract
 from pytest_taskie.client._fixtures import installation
+
+from .effects import EFFECT
 
 FIRST_STOP = """\
 #!/bin/sh
@@ -44,6 +48,22 @@ def observe(record_property: Callable[[str, object], None]) -> Callable[[str, ob
 
     def write(row: str, value: object) -> None:
         record_property(f"contract: {row}", str(value))
+
+    return write
+
+
+@pytest.fixture
+def keeps(
+    record_property: Callable[[str, object], None], request: pytest.FixtureRequest, pytestconfig: pytest.Config
+) -> Callable[[str, str, str], list[str]]:
+    """Keep the effect of a kind of output, or of a field, for the contract data; and say how the data differ."""
+
+    def write(event: str, name: str, effect: str) -> list[str]:
+        record_property(EFFECT, json.dumps([event, name, effect, request.node.nodeid]))
+        output = _contract.load("claude", installation("claude", pytestconfig).version)["outputs"].get(event, {})
+        part = "fields" if name.startswith(_contract.SPECIFIC) else "kinds"
+        known = output.get(part, {}).get(name, {}).get("effect")
+        return [] if known == effect else [f"{name}: {effect}, and the data say {known}"]
 
     return write
 

@@ -9,7 +9,7 @@ from typing import Any, Callable
 from pytest_taskie.client import tool
 
 from .effect_rows import PLACE, WORDS, answer, elicited, say
-from .scenes import a_new_session, a_question, a_refusal, bash, permission
+from .scenes import Scene, a_new_session, a_question, a_refusal, another_file, another_folder, bash, permission
 from .stage import Stage
 
 FINDS = {"stdout": "hidden", "stderr": "", "interrupted": False, "isImage": False}
@@ -62,9 +62,15 @@ def _told(stage: Stage, number: int) -> bool:
     return f"{WORDS} ({number}.)" in permission(stage, number, "deny").news
 
 
-def _prompt_hidden(stage: Stage, number: int) -> bool:
-    run = stage.prompt(f"/hello unsaid-{number}").run
-    return f"unsaid-{number}" not in run.answer and WORDS in run.answer
+def _prompt_hidden(event: str) -> Callable[[Stage, int], bool]:
+    def used(stage: Stage, number: int) -> bool:
+        """Without the field one reads it again."""
+        hidden = stage.prompt(f"/hello unsaid-{number}").run.answer
+        stage.says(event, say(decision="block", reason=WORDS), "", 0)
+        shown = stage.prompt(f"/hello unsaid-{number}").run.answer
+        return [f"unsaid-{number}" in text for text in (hidden, shown)] == [False, True] and WORDS in hidden
+
+    return used
 
 
 def _title(stage: Stage, number: int) -> bool:
@@ -90,7 +96,21 @@ def _displayed(stage: Stage, number: int) -> bool:
 
 
 def _told_to_try_again(stage: Stage, number: int) -> bool:
-    return "retry" in a_refusal(stage, number, "").news
+    told = [a_refusal(stage, number + more, "").news for more in (0, 100)]
+    return ["retry" in text for text in told] == [True, False]
+
+
+def _watched(scene: Scene) -> Callable[[Stage, int], bool]:
+    def used(stage: Stage, number: int) -> bool:
+        """A change of the file is an event then."""
+        file = _place(stage, number, "watched.txt")
+        file.write_text("x")
+        scene(stage, number, "")
+        stage.says("FileChanged", "", "", 0)
+        stage.prompt("change it", bash(f"echo x >> {file}; {stage.waits('FileChanged')}"))
+        return not stage.withdraws("FileChanged")
+
+    return used
 
 
 RULE = {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "date"}], "behavior": "allow"}
@@ -118,17 +138,20 @@ FIELDS: dict[str, list[Field]] = {
     ],
     "UserPromptSubmit": [
         of("UserPromptSubmit", "sessionTitle", WORDS, _title),
-        of("UserPromptSubmit", "suppressOriginalPrompt", True, _prompt_hidden, decision="block", reason=WORDS),
+        of("UserPromptSubmit", "suppressOriginalPrompt", True, _prompt_hidden("UserPromptSubmit"), decision="block", reason=WORDS),
     ],
     "UserPromptExpansion": [
-        of("UserPromptExpansion", "suppressOriginalPrompt", True, _prompt_hidden, decision="block", reason=WORDS),
+        of("UserPromptExpansion", "suppressOriginalPrompt", True, _prompt_hidden("UserPromptExpansion"), decision="block", reason=WORDS),
     ],
     "SessionStart": [
         of("SessionStart", "initialUserMessage", WORDS, _a_turn_of_its_own),
         of("SessionStart", "sessionTitle", WORDS, _title_of_a_new_session),
+        of("SessionStart", "watchPaths", [f"{PLACE}/watched.txt"], _watched(a_new_session)),
     ],
     "Elicitation": [Field("content", elicited("Elicitation", "accept", colour="blue"), _content)],
     "ElicitationResult": [Field("content", elicited("ElicitationResult", "accept", colour="blue"), _content)],
+    "CwdChanged": [of("CwdChanged", "watchPaths", [f"{PLACE}/watched.txt"], _watched(another_folder))],
+    "FileChanged": [of("FileChanged", "watchPaths", [f"{PLACE}/watched.txt"], _watched(another_file))],
     "MessageDisplay": [of("MessageDisplay", "displayContent", WORDS, _displayed)],
     "PermissionDenied": [of("PermissionDenied", "retry", True, _told_to_try_again)],
 }

@@ -20,6 +20,7 @@ from pytest_taskie.client._runs import Run
 from pytest_taskie.client._session import Session
 
 SECONDS = 10.0
+STRICT = "-strict"
 
 # A hook speaks once: the folder with its words is gone then, which also says that it was run.
 HOOK = """\
@@ -76,6 +77,15 @@ class Stage:
     def _answer(self, request: Request) -> Any:
         return self.turns.pop(0) if self.turns else "Done."
 
+    @contextmanager
+    def opens(self, *args: str) -> Iterator[None]:
+        """The session, with these arguments."""
+        self._stops = 0
+        with self.client.session(args=args) as self.session:
+            self._asked = 0
+            self.session.permit()
+            yield
+
     def says(self, event: str, stdout: str, stderr: str, code: int, seconds: float = 0) -> None:
         """The next time that this event's hook is run it says this."""
         words = {"stdout": stdout, "stderr": stderr, "code": str(code), "seconds": str(seconds)}
@@ -92,6 +102,11 @@ class Stage:
                 return False
             time.sleep(0.01)
         return True
+
+    def withdraws(self, event: str) -> bool:
+        """Take the words of a hook back; whether they were still unsaid."""
+        there = self.folder / "now" / event
+        return there.exists() and bool(there.rename(self.folder / f"withdrawn-{time.monotonic_ns()}"))
 
     @contextmanager
     def silent(self, event: str) -> Iterator[None]:
@@ -131,8 +146,8 @@ def told(requests: Sequence[Request]) -> str:
     return "\n".join([*(request.system for request in requests[-1:]), *texts])
 
 
-def hook_settings(folder: Path, events: Iterable[str], **entry: Any) -> dict[str, Any]:
-    """The settings of a client in which these events have such a hook; the entry has these switches."""
+def hook_settings(folder: Path, events: Iterable[str]) -> dict[str, Any]:
+    """The settings of a client in which these events have such a hook, and another one that must not fail."""
     for name in ("now", "said"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     hook = folder / "hook.sh"
@@ -140,7 +155,11 @@ def hook_settings(folder: Path, events: Iterable[str], **entry: Any) -> dict[str
     hook.chmod(0o755)
     groups: dict[str, Any] = {}
     for event in events:
-        group: dict[str, Any] = {"hooks": [{"type": "command", "command": command(folder, event), **entry}]}
+        lines = {event: {}, f"{event}{STRICT}": {"onFailure": "block"}}
+        if event == "WorktreeCreate":  # one of two that say nothing would fail
+            del lines[f"{event}{STRICT}"]
+        entries = [{"type": "command", "command": command(folder, name), **more} for name, more in lines.items()]
+        group: dict[str, Any] = {"hooks": entries}
         if event == "FileChanged":  # which has to be told the files
             group["matcher"] = "watched.txt"
         groups[event] = [group]

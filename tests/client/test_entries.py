@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
 from pytest_taskie._judgement import judge
-from pytest_taskie.client import tool
+from pytest_taskie.client import repeat, tool
 
 from .event_outputs import deny, specific
+from .test_world import make_plugin
 
 pytestmark = pytest.mark.client
 
@@ -27,36 +29,42 @@ def _measured(version: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("switch", [{}, {"onFailure": "block"}], ids=["alone", "onFailure"])
-@pytest.mark.parametrize(
-    ("stdout", "stderr", "code", "timed_out"),
-    [("", "", 1, False), ("", "boom", 1, False), ('{"reason": 5}', "", 0, False), ("", "", 0, True)],
-    ids=["exit 1", "exit 1 with words", "refused", "timeout"],
-)
-def test_a_guard_that_fails(
+def test_a_guard_that_does_not_end(
     switch: dict[str, str],
-    stdout: str,
-    stderr: str,
-    code: int,
-    timed_out: bool,
     claude_client: Any,
     hook_file: Callable[..., str],
     project: Any,
     observe: Callable[[str, object], None],
+    keeps: Callable[[str, str, str], list[str]],
 ) -> None:
-    body = f"echo {shlex.quote(stdout)}; echo {shlex.quote(stderr)} >&2; exit {code}"
-    command = hook_file("exec sleep 30" if timed_out else body, head=ALWAYS)
-    entry = {**switch, "timeout": 1 if timed_out else 30}
+    command = hook_file("exec sleep 30", head=ALWAYS)
+    entry = {**switch, "timeout": 1}
     client = claude_client(hooks={"PreToolUse": {"command": command, **entry}})
     client.agent(tool("Write", file_path=project.path / "made.md", content="x"), "Done.")
     run = client.prompt("go on")
-    made = (project.path / "made.md").exists()
-    kind = "timeout" if timed_out else "refused" if stdout else f"exit 1{', with words' if stderr else ''}"
-    observe(f"PreToolUse{', onFailure=block' if switch else ''}: {kind}", "allowed" if made else "blocked")
-    reading = judge(code, stdout, stderr, "PreToolUse", command, entry=entry, timed_out=timed_out)
-    assert reading.outcome == ("allowed" if made else "blocked")
-    assert made == (not switch)
-    if switch:
+    effect = "allowed" if (project.path / "made.md").exists() else "blocked"
+    observe(f"PreToolUse{', onFailure=block' if switch else ''}: timeout", effect)
+    reading = judge(0, "", "", "PreToolUse", command, entry=entry, timed_out=True)
+    assert keeps("PreToolUse", "onFailure=block+timeout" if switch else "timeout", effect) == []
+    assert reading.outcome == effect
+    if effect == "blocked":
         assert json.dumps(reading.reason)[1:-1] in json.dumps(run.requests[-1].messages)
+
+
+@pytest.mark.parametrize("of", ["settings", "plugin"])
+def test_a_prompts_script_is_missing(
+    of: str, claude_client: Any, tmp_path: Path, keeps: Callable[[str, str, str], list[str]]
+) -> None:
+    """What is forgiven to a plugin is not forgiven to the settings."""
+    command = "echo 'sh: x: No such file' >&2; exit 2"
+    theirs = {"plugin": make_plugin(tmp_path / "mine", {"UserPromptSubmit": command})}
+    client = claude_client(**(theirs if of == "plugin" else {"hooks": {"UserPromptSubmit": command}}))
+    client.agent(repeat("Done."))
+    asked = bool([request for request in client.prompt("go on").requests if request.tools])
+    reading = judge(2, "", "sh: x: No such file\n", "UserPromptSubmit", command, plugin=of == "plugin")
+    assert reading.outcome == ("allowed" if asked else "blocked")
+    if of == "plugin":
+        assert keeps("UserPromptSubmit", "exit-2-missing+plugin", "ignored" if asked else "blocked") == []
 
 
 @pytest.mark.parametrize(
@@ -92,6 +100,7 @@ def test_context(
     hook_file: Callable[..., str],
     project: Any,
     observe: Callable[[str, object], None],
+    keeps: Callable[[str, str, str], list[str]],
 ) -> None:
     late = '{"async": true}\n' + specific(event, additionalContext="think of the tests")
     stdout = "think of the tests" if kind == "text" else late
@@ -106,5 +115,6 @@ def test_context(
     run = client.prompt("go on")
     landed = any("think of the tests" in json.dumps(request.messages) for request in run.requests)
     observe(f"{event}: {kind} is context", landed)
+    assert kind != "async" or keeps(event, "async", "context" if landed else "allowed") == []
     assert landed == (judge(0, stdout, "", event, command).context == "think of the tests")
     assert landed == (kind == "async" or event != "PostToolUse")

@@ -19,7 +19,7 @@ BEAT = "for _ in $(seq 300); do sleep 0.1; done"
 
 
 def test_a_hook_past_its_timeout_allows_the_stop(
-    claude_client: Any, hook_file: Any, version: Any, observe: Observe
+    claude_client: Any, hook_file: Any, version: Any, observe: Observe, keeps: Callable[[str, str, str], list[str]]
 ) -> None:
     block = """printf '{"decision":"block","reason":"more please"}'"""
     client = claude_client(hooks={"Stop": {"command": hook_file(f"{block}; exec sleep 30"), "timeout": 1}})
@@ -30,6 +30,8 @@ def test_a_hook_past_its_timeout_allows_the_stop(
     if version >= (2, 1):
         assert run.stops[0].decision is None
         observe("outcome of a hook past its timeout", run.stops[0].outcome)
+    if version >= (2, 1, 326):
+        assert keeps("Stop", "timeout", "blocked" if run.feedback else "allowed") == []
 
 
 WAIT = """
