@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest
 JOBS ?= 2
 
-.PHONY: test test-state test-validation test-client lint generate coverage bench torture demo dist clean
+.PHONY: test test-state test-validation test-client drift lint generate coverage bench torture demo dist clean
 
 test: $(VENV)/ready
 	$(PYTEST) -n $(JOBS) $(ARGS)
@@ -18,8 +18,13 @@ test-validation: $(VENV)/ready
 
 # The real clients come from npm into the user's cache.
 test-client: $(VENV)/ready
-	$(BIN)/taskie client install claude codex
+	$(BIN)/taskie client install claude@known codex@known
 	$(PYTEST) -n $(JOBS) tests/client --taskie-require-client $(ARGS)
+
+# What the newest Claude Code does differently, if the contract data do not know it yet.
+drift: $(VENV)/ready
+	$(BIN)/taskie client install claude
+	$(BIN)/taskie client check latest --new --jobs $(JOBS)
 
 lint: $(VENV)/ready-lint
 	$(BIN)/ruff check .

@@ -130,6 +130,22 @@ def load(client: str, version: str | None = None, folder: Path | None = None) ->
     return _stored(folder or FOLDER, client, found.first)
 
 
+def measured(client: str, folder: Path | None = None) -> list[str]:
+    """The versions of a client that the data were measured in."""
+    folder = folder or FOLDER
+    return [
+        version for first in _starts(client, folder) for version in _stored(folder, client, first).get("measured", [])
+    ]
+
+
+def newest_measured(client: str, folder: Path | None = None) -> str:
+    """The newest of them, which is the one to test in where tests must not change with every release."""
+    versions = measured(client, folder)
+    if not versions:
+        raise ContractError(f"the contract data do not say in which version of {client} they were measured")
+    return max(versions, key=lambda version: numbers(version) or ())
+
+
 def forget() -> None:
     """Read the files again: they were written."""
     for read in (_files, _read, _stored):
@@ -138,10 +154,14 @@ def forget() -> None:
 
 def contracts(client: str, least: str, folder: Path | None = None) -> list[Contract]:
     """What holds for a client from a version on, the newest first: each file that one of these versions needs."""
+    found = every(client, folder)
+    return found[: 1 + found.index(contract(client, least, folder))]
+
+
+def every(client: str, folder: Path | None = None) -> list[Contract]:
+    """All that there is of a client, the newest first."""
     folder = folder or FOLDER
-    oldest = contract(client, least, folder)
-    starts = _starts(client, folder)
-    return [_read(folder, client, first) for first in reversed(starts[starts.index(oldest.first) :])]
+    return [_read(folder, client, first) for first in reversed(_starts(client, folder))]
 
 
 def numbers(version: object) -> Numbers | None:
@@ -223,6 +243,8 @@ def _wrong(stored: Any, client: str, first: str) -> str | None:
         return spoiled.format(f"its format is {json.dumps(form)[:80]}")
     if (stored.get("client"), stored.get("from")) != (client, first):
         return spoiled.format("it is about another client or version than its name says")
+    if not isinstance(stored.get("measured", []), list):
+        return spoiled.format("measured is not a list of versions")
     for name in ("outputs", "handlers", "switches", "limits"):
         if not isinstance(stored.get(name, None if name == "outputs" else {}), dict):
             return spoiled.format(f"{name} is not an object")

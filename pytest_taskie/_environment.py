@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from pytest_taskie._transcript import VERSION
+from pytest_taskie._transcript import VERSION, folder_name
 from taskie.stand_in import AGENTS
 
 # What programs need to run at all, to speak the user's language, and to be measured. No token has such a name.
@@ -40,13 +40,18 @@ DECISIVE = (
 ENV_FILE_EVENTS = ("Setup", "SessionStart", "CwdChanged")
 
 
-def of_client(event: Mapping[str, Any], *, session_id: str, project: Path, home: Path, where: str) -> dict[str, str]:
+def of_client(
+    event: Mapping[str, Any], *, session_id: str, project: Path, home: Path, temporary: Path, where: str
+) -> dict[str, str]:
     """What the client gives each hook, in print mode; `tests/client/test_environment.py` compares the names."""
     name = str(event.get("hook_event_name"))
     session = str(event.get("session_id", session_id))
+    notes = temporary / f"claude-{os.getuid()}" / folder_name(str(project)) / session_id / "started"
+    notes.mkdir(0o700, parents=True, exist_ok=True)
     given = {
         "AI_AGENT": f"claude-code_{VERSION.replace('.', '-')}_harness",
         "CLAUDECODE": "1",
+        "CLAUDE_CODE_CHILD_NOTES_DIR": str(notes),
         "CLAUDE_CODE_CHILD_SESSION": "1",
         "CLAUDE_CODE_ENTRYPOINT": "sdk-cli",
         "CLAUDE_CODE_SESSION_ATTENDED": "0",

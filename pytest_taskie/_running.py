@@ -138,7 +138,9 @@ class RunHook:
     ) -> dict[str, str]:
         """The client's own environment and what it adds for a hook; the test's wishes win."""
         at = self._project
-        given = of_client(event, session_id=at.session_id, project=at.path, home=at.home, where=where)
+        given = of_client(
+            event, session_id=at.session_id, project=at.path, home=at.home, temporary=at.temporary, where=where
+        )
         if plugin or self._plugin:
             given |= of_plugin(self._root / self._plugin, at.home)
         environment: dict[str, str | None] = {**given, **at.env, **extra}

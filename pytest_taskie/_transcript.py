@@ -1,6 +1,6 @@
 """A session's transcript in the form in which the client writes it. Knows lines and blocks; runs nothing.
 
-The form is that of Claude Code 2.1.326 in print mode: `tests/client/test_transcript.py` compares the two. Of the many
+The form is that of Claude Code 2.1.327 in print mode: `tests/client/test_transcript.py` compares the two. Of the many
 lines that the client writes for itself there are a few, so that no hook takes every line for a message.
 """
 
@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path, PosixPath
 from typing import Any, Union
 
-VERSION = "2.1.326"
+VERSION = "2.1.327"
 MODEL = "claude-opus-5-5"
 FEEDBACK = "Stop hook feedback:\n"
 # So much of a directory's name the client keeps; the rest becomes a number.
@@ -142,11 +142,13 @@ class Transcript(PosixPath):
                     "hookCount": 1,
                     "hookInfos": [{"command": command}],
                     "hookErrors": [reason],
+                    "failedHookErrorIndexes": [],
                     "hookAdditionalContext": [],
                     "preventedContinuation": False,
                     "stopReason": "",
                     "hasOutput": True,
                     "level": "suggestion",
+                    "timestamp": _now(),  # before the identifier, in this line alone
                 },
                 toolUseID=run,
             ),

@@ -123,13 +123,14 @@ class Project:
         self.awkward = awkward
         self.session_id = str(uuid.uuid4())
         self.path.mkdir(parents=True)
-        (root / "tmp").mkdir()
+        self.temporary = root / "tmp"
+        self.temporary.mkdir()
         self.transcript = Transcript.begin(self.home, self.path, self.session_id)
         self.env = {**allowed(os.environ), **passed(os.environ, pass_env)}
         self.env.update(
             HOME=str(self.home),
             PATH=path_variable,
-            TMPDIR=str(root / "tmp"),
+            TMPDIR=str(self.temporary),
             GIT_CONFIG_NOSYSTEM="1",
             # The temporary directory may be inside a repository.
             GIT_CEILING_DIRECTORIES=str(root),

@@ -30,8 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--taskie-client",
         action="append",
         metavar="PATH|VERSION",
-        help="the real client to test in: a version in the cache (2.1.197, codex@0.166.0) or a program's path "
-        "(codex=/a/program). The variable TASKIE_CLIENT does the same. Default: the newest in the cache.",
+        help="the real client to test in: a version in the cache (2.1.197, codex@0.166.0, claude@known) or a program's "
+        "path (codex=/a/program). The variable TASKIE_CLIENT and the ini key taskie_client do the same. Default: the "
+        "newest in the cache.",
+    )
+    parser.addini(
+        "taskie_client", "the real clients to test in, such as claude@known; see --taskie-client", type="args"
     )
     group.addoption(
         "--taskie-require-client",
@@ -58,10 +62,11 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
 
 def wanted(kind: Kind, config: pytest.Config) -> Wanted:
-    """Which client of that kind: the option, then TASKIE_CLIENT, else the newest in the cache."""
+    """Which client of that kind: the option, then TASKIE_CLIENT, then the ini, else the newest in the cache."""
     from pytest_taskie.client._installation import Wanted, parse_wanted
 
-    for source in (config.getoption("--taskie-client") or [], shlex.split(os.environ.get("TASKIE_CLIENT", ""))):
+    given, variable = config.getoption("--taskie-client"), os.environ.get("TASKIE_CLIENT", "")
+    for source in (given or [], shlex.split(variable), config.getini("taskie_client")):
         chosen = [found for found in map(parse_wanted, source) if found.kind == kind]
         if chosen:
             return chosen[-1]

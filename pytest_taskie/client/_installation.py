@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
+from pytest_taskie._contract import ContractError, newest_measured
+
 Kind = Literal["claude", "codex"]
 KINDS: tuple[Kind, ...] = ("claude", "codex")
 MANIFEST = "taskie-client.json"
@@ -77,7 +79,10 @@ def version_numbers(version: str) -> tuple[int, ...]:
 
 
 def parse_wanted(text: str) -> Wanted:
-    """`2.1.197`, `codex@0.166.0`, `codex`, `/a/program`, `codex=/a/program`; a bare version or path is claude's."""
+    """`2.1.197`, `codex@0.166.0`, `codex`, `codex@known`, `/a/program`, `codex=/a/program`; a bare one is claude's.
+
+    `known` is the newest version that the contract data were measured in.
+    """
     kind: Kind = "claude"
     rest = text.strip()
     prefix = re.match(r"(claude|codex)(?:[@=]|$)", rest)
@@ -85,12 +90,18 @@ def parse_wanted(text: str) -> Wanted:
         kind, rest = cast(Kind, prefix[1]), rest[prefix.end() :]
     if rest in ("", "latest"):
         return Wanted(kind)
+    if rest == "known":
+        try:
+            return Wanted(kind, version=newest_measured(kind))
+        except ContractError as error:
+            raise ClientError(str(error)) from None
     if VERSION.fullmatch(rest):
         return Wanted(kind, version=rest)
     if os.sep in rest or rest.startswith("~"):
         return Wanted(kind, path=Path(rest).expanduser())
     raise ClientError(
-        f"{text!r} does not name a client: give a version (2.1.197, codex@0.166.0) or a path with a slash (./claude)"
+        f"{text!r} does not name a client: give a version (2.1.197, codex@0.166.0, claude@known) or a path "
+        "with a slash (./claude)"
     )
 
 

@@ -107,7 +107,9 @@ class Screen:
             self._move(*self._kept)
 
     def _control(self, control: str, arguments: str) -> None:
-        numbers = [int(number or 0) for number in arguments.split(";")] if re.fullmatch("[0-9;]*", arguments) else []
+        numbers = (
+            [int(number[:9] or 0) for number in arguments.split(";")] if re.fullmatch("[0-9;]*", arguments) else []
+        )
         if not numbers:
             return
         first, count = numbers[0], numbers[0] or 1

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from pytest_taskie import _contract
 from pytest_taskie.client._installation import (
     ClientError,
     Installation,
@@ -62,6 +63,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("versions", nargs="*", metavar="VERSION", help="default: all that are installed")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as a page of documentation, too")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="tests at a time")
+    parser.add_argument("--new", action="store_true", help="only versions that the contract data were not measured in")
     parser.add_argument("--write", action="store_true", help="write the contract data of what was measured")
     parser.add_argument(
         "--only", action="append", choices=CONTRACT, metavar="FILE", help="this file of the suite alone"
@@ -73,6 +75,12 @@ def main(argv: Sequence[str]) -> int:
     clients = [find(one) for one in wanted] or installed("claude")
     if not clients:
         raise ClientError("no version is installed; `taskie client install` fetches the newest with npm")
+    if arguments.new:
+        known = _contract.measured("claude")
+        clients = [client for client in clients if client.version not in known]
+        if not clients:
+            print("The contract data were measured in every one of them.")
+            return 0
     reports = [_report(client, arguments.jobs, arguments.only or CONTRACT) for client in clients]
     table = _markdown(reports)
     print(table, end="")

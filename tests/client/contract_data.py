@@ -99,11 +99,13 @@ def write(version: str, sections: Mapping[str, Any]) -> Path:
     data = stored(version)
     same = data.get("from") == version or (bool(data.get("events")) and not drift(data, sections))
     begins = str(data["from"]) if same else version
-    was = {"outputs": {}, **data} if same else {"outputs": {}, **data, "measured": []}
+    was = data if same else {**data, "measured": []}
     head: Json = {"format": FORMAT, "client": "claude", "from": begins}
     head["measured"] = sorted({*was.get("measured", ()), version}, key=version_numbers)
     path = _contract.FOLDER / f"claude-{begins}.json"
-    text = json.dumps({**head, **was, **head, **sections}, indent=1, ensure_ascii=False)
+    text = json.dumps(
+        {**head, **was, **head, "outputs": was.get("outputs", {}), **sections}, indent=1, ensure_ascii=False
+    )
     path.write_text(text + "\n", encoding="utf-8")
     _contract.forget()
     return path

@@ -3,7 +3,8 @@
     python3 host.py STEPS PROGRAM [ARGUMENT…]
 
 STEPS is a JSON list: {"say": TEXT} is a prompt, whose end is awaited; {"ask": {…}} a control request, whose answer is
-awaited. Every permission is granted, every elicitation accepted. Prints all that the client said.
+awaited; {"until": FILE} waits for a file. Every permission is granted, every elicitation accepted. Prints all that the
+client said.
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import IO, Any
+
+SECONDS = 50.0
 
 
 def main() -> int:
@@ -21,6 +26,9 @@ def main() -> int:
     assert client.stdin
     assert client.stdout
     for number, step in enumerate(steps):
+        if "until" in step:
+            _wait(step["until"])
+            continue
         if "say" in step:
             _send(client.stdin, {"type": "user", "message": {"role": "user", "content": step["say"]}})
         else:
@@ -44,6 +52,12 @@ def _answer(request: Mapping[str, Any]) -> Mapping[str, Any]:
     if request["subtype"] == "elicitation":
         return {"action": "accept", "content": {"colour": "red"}}
     return {}
+
+
+def _wait(file: str) -> None:
+    until = time.monotonic() + SECONDS
+    while not Path(file).exists() and time.monotonic() < until:
+        time.sleep(0.02)
 
 
 def _send(stdin: IO[bytes], message: Mapping[str, Any]) -> None:

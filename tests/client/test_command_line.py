@@ -10,6 +10,7 @@ from typing import Callable
 
 import pytest
 
+from pytest_taskie import _contract
 from pytest_taskie.client import command
 from pytest_taskie.client._installation import MANIFEST, NoSuchVersion
 from taskie import cli
@@ -117,6 +118,23 @@ def test_list_of_a_damaged_cache(cached: Callable[..., Path], capsys: pytest.Cap
     (cached("2.1.9").parent / MANIFEST).write_text("{")
     assert command.main(["list"]) == 1
     assert "install --force 2.1.9" in capsys.readouterr().err
+
+
+def test_check_of_what_is_new(
+    cached: Callable[..., Path],
+    suite: Callable[[bool], None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    suite(False)
+    for version in ("2.1.0", "2.0.0"):
+        cached(version)
+    monkeypatch.setattr(check, "_drifted", lambda *_: False)
+    monkeypatch.setattr(_contract, "measured", lambda client: ["2.0.0"])
+    assert command.main(["check", "--new", "--jobs", "1"]) == 0
+    assert "| contract suite | 2.1.0 |\n" in capsys.readouterr().out
+    assert command.main(["check", "2.0.0", "--new"]) == 0
+    assert capsys.readouterr().out == "The contract data were measured in every one of them.\n"
 
 
 def test_install(

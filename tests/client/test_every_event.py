@@ -60,6 +60,13 @@ class Bench:
         """A command that ends once the event was sent."""
         return f"n=0; until [ -e {self.recorder.sent(event)} ] || [ $n -gt 200 ]; do sleep 0.1; n=$((n+1)); done"
 
+    def once_sent(self, event: str, answer: str = "") -> str:
+        """An answer that the model gives once the event was sent."""
+        until = time.monotonic() + SECONDS
+        while not self.recorder.sent(event).exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        return answer
+
 
 @pytest.fixture
 def bench(claude_client: type[ClaudeClient], project: Project, tmp_path: Path, version: tuple[int, ...]) -> Bench:
@@ -224,20 +231,11 @@ def test_in_a_terminal(bench: Bench, holds: Callable[..., list[Json]]) -> None:
         repeat("Done."),
         when="go on",
     )
-
-    def once_the_lead_has_stopped(request: object) -> str:
-        until = time.monotonic() + SECONDS
-        while not bench.recorder.sent("Stop").exists() and time.monotonic() < until:
-            time.sleep(0.02)
-        return "Looked."
-
-    bench.client.agent(repeat(once_the_lead_has_stopped), when="mate: look")
+    bench.client.agent(repeat(lambda request: bench.once_sent("Stop", "Looked.")), when="mate: look")
     arguments = ("--teammate-mode", "in-process", "--permission-mode", "default", "--allowedTools=Agent")
     env = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
     with bench.client.terminal("go on", args=arguments, env=env, timeout=SECONDS):
-        until = time.monotonic() + SECONDS
-        while not bench.recorder.sent("TeammateIdle").exists() and time.monotonic() < until:
-            time.sleep(0.02)
+        bench.once_sent("TeammateIdle")
     holds("interactive", "TeammateIdle", "SessionStart", "UserPromptSubmit", "PreToolUse", "MessageDisplay", "Stop")
 
 
@@ -267,9 +265,11 @@ def test_refused_by_auto_mode(bench: Bench, holds: Callable[..., list[Json]]) ->
 
 
 def test_the_api_fails(bench: Bench, holds: Callable[..., list[Json]]) -> None:
+    """The client ends without waiting for these hooks, if nobody keeps it."""
     bench.client.agent(repeat(api_error(400)))
-    bench.run(*PRINT, "--", "go on")
-    holds("main", "StopFailure")
+    steps = [{"say": "go on"}, {"until": str(bench.recorder.sent("StopFailure"))}]
+    bench.run(*STREAM, before=(sys.executable, str(HERE / "host.py"), json.dumps(steps)))
+    holds("stream-json", "StopFailure")
 
 
 @pytest.mark.parametrize("trigger", ["init", "maintenance"])

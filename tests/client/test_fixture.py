@@ -9,6 +9,7 @@ from typing import Callable
 
 import pytest
 
+from pytest_taskie._contract import newest_measured
 from pytest_taskie.client import ClaudeClient
 from pytest_taskie.client._fixtures import installation
 from pytest_taskie.client._installation import MANIFEST
@@ -113,12 +114,23 @@ def test_an_unreadable_cache_fails_and_says_so(
     result.stdout.fnmatch_lines([says])
 
 
+def test_the_newest_that_was_measured(inner: Callable[..., pytest.RunResult], pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\ntaskie_client = claude@known")
+    version = newest_measured("claude")
+    inner(USES, "-rs").stdout.fnmatch_lines([f"*claude {version} is not installed; `taskie client install {version}`*"])
+
+
 @isolated
-def test_the_option_beats_the_variable(
-    inner: Callable[..., pytest.RunResult], program: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+def test_the_option_beats_the_variable_and_the_variable_the_ini(
+    inner: Callable[..., pytest.RunResult],
+    program: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    pytester: pytest.Pytester,
 ) -> None:
-    monkeypatch.setenv("TASKIE_CLIENT", program("echo variable", "one"))
+    pytester.makeini(f"[pytest]\ntaskie_client = {program('echo ini', 'zero')} codex@known")
     source = "def test_it(claude_client):\n    print(claude_client().command().stdout)\n"
+    inner(source, "-s").stdout.fnmatch_lines(["*ini*"])
+    monkeypatch.setenv("TASKIE_CLIENT", program("echo variable", "one"))
     inner(source, "-s").stdout.fnmatch_lines(["*variable*"])
     inner(source, "-s", f"--taskie-client={program('echo option', 'two')}").stdout.fnmatch_lines(["*option*"])
 

@@ -12,6 +12,7 @@ from typing import Any, Callable
 import pytest
 
 from pytest_taskie import Fakes
+from pytest_taskie._contract import newest_measured
 from pytest_taskie.client import _installation as installation
 from pytest_taskie.client._installation import (
     ClientError,
@@ -65,6 +66,8 @@ def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
         ("claude@2.1.197", Wanted("claude", "2.1.197")),
         ("claude", Wanted("claude")),
         ("latest", Wanted("claude")),
+        ("known", Wanted("claude", newest_measured("claude"))),
+        ("codex@known", Wanted("codex", "0.169.0")),
         ("codex", Wanted("codex")),
         ("codex@0.166.0", Wanted("codex", "0.166.0")),
         ("0.1.0-beta.2", Wanted("claude", "0.1.0-beta.2")),

@@ -40,6 +40,13 @@ def test_what_stands_on_the_screen(sent: str, size: int) -> None:
     assert str(screen).strip() == "my-plan · review 2"
 
 
+@pytest.mark.parametrize("control", "ABCDEFGHJKXdm")
+def test_a_number_of_any_length(control: str) -> None:
+    screen = Screen()
+    screen.draw(f"\x1b[{'9' * 5000}{control}\x1b[Hseen")
+    assert "seen" in str(screen)
+
+
 def test_a_picture_has_the_same_text_in_its_colours() -> None:
     screen = Screen()
     screen.draw("\x1b[31mred <&>\x1b[0m plain \x1b[38;5;208m表\x1b[38;2;1;2;3mmixed\x1b[39m\x1b[2;5Hbelow")

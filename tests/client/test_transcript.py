@@ -9,12 +9,13 @@ from typing import Any, Callable
 import pytest
 
 from pytest_taskie import Project
-from pytest_taskie._transcript import folder_name
+from pytest_taskie._transcript import VERSION, folder_name
 from pytest_taskie.client import tool
+from pytest_taskie.client._installation import version_numbers
 
 pytestmark = pytest.mark.client
 
-NEWEST_FORM = (2, 1, 326)
+NEWEST_FORM = version_numbers(VERSION)
 BLOCK = """echo '{"decision":"block","reason":"one more thing"}'"""
 
 

@@ -9,12 +9,14 @@ from typing import Any, Callable
 import pytest
 
 from pytest_taskie import Events, Project, RunHook
+from pytest_taskie._transcript import VERSION
 from pytest_taskie.client import tool
+from pytest_taskie.client._installation import version_numbers
 
 pytestmark = pytest.mark.client
 
 Observe = Callable[[str, object], None]
-COMPARED = (2, 1, 326)
+COMPARED = version_numbers(VERSION)
 NAMES = ("Setup", "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "CwdChanged", "Stop", "SessionEnd")
 # What the scripted client is given to be scripted, and what `run_hook` marks its processes with.
 OURS = {
@@ -22,7 +24,10 @@ OURS = {
     *("IS_SANDBOX", "NO_PROXY", "no_proxy", "PYTEST_TASKIE_RUN"),
 }
 # Of one session, of one process; everything else has the same value in both.
-OWN = {"CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "PATH", "PWD"}
+OWN = {
+    *("CLAUDE_CODE_CHILD_NOTES_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE"),
+    *("PATH", "PWD"),
+}
 
 
 def variables(text: str) -> dict[str, str]:
@@ -71,6 +76,9 @@ def test_the_environment_of_each_event(
         mine = variables(run_hook({**sent, "session_id": project.session_id}, command="env -0").stdout)
         observe(f"variables of {name}, {of}", ", ".join(sorted(set(theirs) - OURS - set(project.env))))
         assert set(mine) - OURS == set(theirs) - OURS, name
+        notes = mine["CLAUDE_CODE_CHILD_NOTES_DIR"]
+        assert notes == theirs["CLAUDE_CODE_CHILD_NOTES_DIR"].replace(sent["session_id"], project.session_id), name
+        assert Path(notes).is_dir()
         same = set(mine) - OURS - OWN
         assert {key: mine[key] for key in same} == {key: theirs[key] for key in same}, name
 
