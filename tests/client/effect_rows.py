@@ -29,13 +29,13 @@ class Row:
     strict: bool = False
 
 
-def say(event: str = "", inside: dict[str, Any] | None = None, **fields: Any) -> str:
+def say(event: str = "", inside: dict[str, Any] | None = None, /, **fields: Any) -> str:
     specific = {"hookSpecificOutput": {"hookEventName": event, **(inside or {})}} if event else {}
     return json.dumps({**fields, **specific})
 
 
-BLOCK = {"decision": "block", "reason": WORDS}
-ENDS = {"continue": False, "stopReason": WORDS}
+BLOCK: dict[str, Any] = {"decision": "block", "reason": WORDS}
+ENDS: dict[str, Any] = {"continue": False, "stopReason": WORDS}
 REFUSED = say(**BLOCK, systemMessage=5)
 STRAY = {"additionalContext": WORDS}
 

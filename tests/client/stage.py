@@ -61,7 +61,7 @@ class Seen:
 
 
 class Stage:
-    """One session: `says` gives the hook of an event its words, `prompt` lets the client go on and keeps what it did."""
+    """One session: `says` gives an event's hook its words, `prompt` lets the client go on and keeps what it did."""
 
     def __init__(self, client: ClaudeClient, folder: Path) -> None:
         self.client = client

@@ -122,7 +122,8 @@ def test_an_effect_that_was_observed_is_stored_with_the_test_that_holds_it() -> 
     ]
     section = contract_data.outputs_section(OUTPUTS, effects)
     kinds = section["Stop"]["kinds"]
-    assert kinds["block"] == {"effect": "ignored", "known": "observed", "held": HELD}, "its words were of the old effect"
+    now = {"effect": "ignored", "known": "observed", "held": HELD}
+    assert kinds["block"] == now, "its words were of the old effect"
     assert kinds["exit-2"] == {"effect": "blocked", "known": "observed", "held": HELD}
     assert "text" not in kinds, "the test that held it does not see it any more"
     assert [kinds[name] for name in ("defer", "allow")] == [OUTPUTS["Stop"]["kinds"][n] for n in ("defer", "allow")]

@@ -19,7 +19,7 @@ from pytest_taskie._judgement import Reading, judge
 from pytest_taskie.client import ClaudeClient, McpServer, repeat, tool
 from pytest_taskie.client._request import Request
 
-from .effect_rows import PLACE, WORDS, Row, rows
+from .effect_rows import PLACE, WORDS, Row, rows, say
 from .effects import observed, stored
 from .field_rows import FIELDS, SHOWN, Field
 from .scenes import ASKS_FOR_BASH, SCENES, TOOLS, Scene, a_prompt, prepare
@@ -124,6 +124,16 @@ def test_outputs_of_setup(stage: Callable[..., Stage], keeps: Keeps) -> None:
         with it.opens("--init"):
             wrong += play(it, "Setup", row, number, a_prompt, keeps)
     assert wrong == []
+
+
+def test_a_first_message(stage: Callable[..., Stage], keeps: Keeps) -> None:
+    """Only where a session starts with the client."""
+    it = stage("SessionStart")
+    it.says("SessionStart", say("SessionStart", {"initialUserMessage": WORDS}), "", 0)
+    run = it.client.prompt("row 0")
+    assert it.spoken("SessionStart")
+    used = any(WORDS in request.last for request in run.requests if request.tools)
+    assert keeps("SessionStart", f"{SPECIFIC}.initialUserMessage", "used" if used else "ignored") == []
 
 
 def test_outputs_of_an_idle_teammate(stage: Callable[..., Stage], keeps: Keeps) -> None:
