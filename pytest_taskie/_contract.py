@@ -89,6 +89,11 @@ class Contract:
         start = len(SPECIFIC) + 1
         return {name[start:]: row for name, row in fields.items() if name.startswith(f"{SPECIFIC}.")}
 
+    def limit(self, name: str) -> int | None:
+        """A limit; in older files there is the bare number."""
+        found = self.limits.get(name)
+        return found.get("value") if isinstance(found, Mapping) else found
+
     def row(self, event: str, kind: str, beside: Collection[str]) -> Row | None:
         """What is known of a kind of output with all this beside it: of the rows that fit, the most special one."""
         present = {kind, *beside}

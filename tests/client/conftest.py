@@ -12,7 +12,7 @@ import pytest
 from pytest_taskie import _contract
 from pytest_taskie.client._fixtures import installation
 
-from .effects import EFFECT
+from .effects import EFFECT, FACT
 
 FIRST_STOP = """\
 #!/bin/sh
@@ -20,6 +20,8 @@ FIRST_STOP = """\
 case $(cat) in *'"stop_hook_active":true'*) exit 0 ;; esac
 """
 NEWEST = (999,)
+# Of older clients the data keep what was known before they were measured.
+OLDEST = (2, 1, 326)
 
 
 @pytest.fixture
@@ -54,16 +56,40 @@ def observe(record_property: Callable[[str, object], None]) -> Callable[[str, ob
 
 @pytest.fixture
 def keeps(
-    record_property: Callable[[str, object], None], request: pytest.FixtureRequest, pytestconfig: pytest.Config
+    record_property: Callable[[str, object], None],
+    request: pytest.FixtureRequest,
+    pytestconfig: pytest.Config,
+    version: tuple[int, ...],
 ) -> Callable[[str, str, str], list[str]]:
     """Keep the effect of a kind of output, or of a field, for the contract data; and say how the data differ."""
 
     def write(event: str, name: str, effect: str) -> list[str]:
+        if version < OLDEST:
+            return []
         record_property(EFFECT, json.dumps([event, name, effect, request.node.nodeid]))
         output = _contract.load("claude", installation("claude", pytestconfig).version)["outputs"].get(event, {})
         part = "fields" if name.startswith(_contract.SPECIFIC) else "kinds"
         known = output.get(part, {}).get(name, {}).get("effect")
         return [] if known == effect else [f"{name}: {effect}, and the data say {known}"]
+
+    return write
+
+
+@pytest.fixture
+def measures(
+    record_property: Callable[[str, object], None],
+    request: pytest.FixtureRequest,
+    pytestconfig: pytest.Config,
+    version: tuple[int, ...],
+) -> Callable[..., None]:
+    """Keep what was measured of a row of another section of the contract data, which has to say the same."""
+
+    def write(section: str, name: str, **facts: object) -> None:
+        if version < OLDEST:
+            return
+        record_property(FACT, json.dumps([section, name, facts, request.node.nodeid]))
+        row = _contract.load("claude", installation("claude", pytestconfig).version).get(section, {}).get(name, {})
+        assert {key: row.get(key) for key in facts} == facts
 
     return write
 

@@ -21,6 +21,8 @@ HELD = "tests/client/test_every_event.py"
 # What is a matter of the run, not of the contract: it is written, but another is no drift.
 LOOSE = ("example", "input", "response")
 Json = dict[str, Any]
+# A section, a row of it, what was measured of it, and the test that did.
+Fact = tuple[str, str, Json, str]
 # An event, a kind of output or a field of one, what became of it, and the test that has seen it.
 Effect = tuple[str, str, str, str]
 BASIC = ("type", "effect", "known", "held")
@@ -31,9 +33,10 @@ def measured(
     recorded: Iterable[tuple[str, Json]],
     rows: Mapping[str, str],
     effects: Sequence[Effect] = (),
-    outputs: Mapping[str, Any] | None = None,
+    facts: Sequence[Fact] = (),
+    data: Mapping[str, Any] | None = None,
 ) -> Json:
-    """The sections that this run of the suite gives; `outputs` is what is stored of them."""
+    """The sections that this run of the suite gives; `data` is what is stored."""
     program = program_text.read(Path(client.command[-1]))
     payloads = list(recorded)
     sections: Json = {"program": program}
@@ -43,7 +46,16 @@ def measured(
     if rows:
         sections["rows"] = dict(sorted(rows.items()))
     if effects:
-        sections["outputs"] = outputs_section(outputs or {}, effects)
+        sections["outputs"] = outputs_section((data or {}).get("outputs", {}), effects)
+    return {**sections, **facts_sections(data or {}, facts)}
+
+
+def facts_sections(data: Mapping[str, Any], facts: Sequence[Fact]) -> Json:
+    """Other sections, with what was measured in their rows; what nobody measures stays beside it."""
+    sections: Json = {}
+    for name, row, found, held in facts:
+        section = sections.setdefault(name, {**data.get(name, {})})
+        section[row] = {**section.get(row, {}), **found, "known": "observed", "held": held}
     return sections
 
 

@@ -7,6 +7,7 @@ import re
 from .stage import Seen
 
 EFFECT = "effect"
+FACT = "fact"
 COMPLAINT = re.compile(r"hook blocking error|hook feedback:|hook error:")
 # What asks for nothing: where the client goes its way nothing is lost.
 MODEST = {"nothing", "text", "exit-1", "approve", "allow", "accept", "async", "timeout"}

@@ -10,8 +10,8 @@ from typing import Any, Callable
 from pytest_taskie.client import tool
 
 from .effect_rows import PLACE, WORDS, answer, elicited, say
-from .scenes import Scene, a_new_session, a_question, a_refusal, another_file, another_folder, bash, permission
-from .stage import Stage
+from .scenes import Scene, a_new_session, a_question, a_refusal, another_file, bash, permission
+from .stage import Seen, Stage
 
 FINDS = {"stdout": "hidden", "stderr": "", "interrupted": False, "isImage": False}
 
@@ -112,6 +112,12 @@ def _watched(scene: Scene) -> Callable[[Stage, int], bool]:
     return used
 
 
+def _down(stage: Stage, number: int, kind: str) -> Seen:
+    """And stay there: going back is a change, too, at which the hook names no paths."""
+    (stage.path / "down").mkdir()
+    return stage.prompt(f"row {number}", bash("cd down"))
+
+
 RULE = {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "date"}], "behavior": "allow"}
 FIELDS: dict[str, list[Field]] = {
     "PreToolUse": [
@@ -162,7 +168,7 @@ FIELDS: dict[str, list[Field]] = {
     ],
     "Elicitation": [Field("content", elicited("Elicitation", "accept", colour="blue"), _content)],
     "ElicitationResult": [Field("content", elicited("ElicitationResult", "accept", colour="blue"), _content)],
-    "CwdChanged": [of("CwdChanged", "watchPaths", [f"{PLACE}/watched.txt"], _watched(another_folder))],
+    "CwdChanged": [of("CwdChanged", "watchPaths", [f"{PLACE}/watched.txt"], _watched(_down))],
     "FileChanged": [of("FileChanged", "watchPaths", [f"{PLACE}/watched.txt"], _watched(another_file))],
     "MessageDisplay": [of("MessageDisplay", "displayContent", WORDS, _displayed)],
     "PermissionDenied": [of("PermissionDenied", "retry", True, _told_to_try_again)],

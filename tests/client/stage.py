@@ -17,7 +17,6 @@ from typing import Any
 from pytest_taskie.client import ClaudeClient, McpServer, repeat
 from pytest_taskie.client._request import Request, text_of
 from pytest_taskie.client._runs import Run
-from pytest_taskie.client._session import Session
 
 SECONDS = 10.0
 STRICT = "-strict"
@@ -68,7 +67,7 @@ class Stage:
         self.folder = folder
         self.path = Path(client.project.path)
         self.turns: list[Any] = []
-        self.session: Session
+        self.session: Any = None
         self.server: McpServer
         self._stops = 0
         self._asked = 0
@@ -123,10 +122,13 @@ class Stage:
     def prompt(self, text: str, *turns: Any) -> Seen:
         """Say something; these are the model's turns, and it says Done. after them."""
         self.turns = [*turns]
-        run = self.session.prompt(text)
+        return self.looks(self.session.prompt(text), text)
+
+    def looks(self, run: Run, text: str) -> Seen:
+        """What can be seen of a run."""
         requests = [request for request in run.requests if request.tools]
         stops = sum("hook_stopped_continuation" in json.dumps(entry.get("attachment", "")) for entry in run.transcript)
-        asked = len(self.session.asked)
+        asked = len(self.session.asked) if self.session else 0
         seen = Seen(run, requests, told(requests), news(requests, text))
         seen.stopped, seen.asked = stops > self._stops, asked > self._asked
         self._stops, self._asked = stops, asked

@@ -22,7 +22,7 @@ from pytest_taskie.client._request import Request
 from .effect_rows import PLACE, WORDS, Row, rows, say
 from .effects import observed, stored
 from .field_rows import FIELDS, SHOWN, Field
-from .scenes import ASKS_FOR_BASH, SCENES, TOOLS, Scene, a_prompt, prepare
+from .scenes import ASKS_FOR_BASH, SCENES, TOOLS, Scene, prepare
 from .stage import STRICT, Seen, Stage, command, hook_settings
 
 pytestmark = pytest.mark.client
@@ -117,13 +117,16 @@ def play_field(it: Stage, event: str, field: Field, number: int, keeps: Keeps) -
 
 
 def test_outputs_of_setup(stage: Callable[..., Stage], keeps: Keeps) -> None:
-    """There is one in a session, at its beginning."""
+    """There is one for each start of the client."""
     it = stage("Setup")
-    wrong = []
-    for number, row in enumerate(row for row in rows("Setup") if row.kind in SETUP):
-        with it.opens("--init"):
-            wrong += play(it, "Setup", row, number, a_prompt, keeps)
-    assert wrong == []
+
+    def start(it: Stage, number: int, kind: str) -> Seen:
+        seen = it.looks(it.client.prompt(f"row {number}", args=["--init"]), f"row {number}")
+        seen.happened = bool(seen.requests)
+        return seen
+
+    asked = [row for row in rows("Setup") if row.kind in SETUP]
+    assert [wrong for number, row in enumerate(asked) for wrong in play(it, "Setup", row, number, start, keeps)] == []
 
 
 def test_a_first_message(stage: Callable[..., Stage], keeps: Keeps) -> None:
