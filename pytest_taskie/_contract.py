@@ -35,7 +35,14 @@ PARTS = {
     "refused-exit-2": ("refused", "exit-2"),
 }
 # What is so different that a row without it says nothing about a kind of output.
-OF_ITS_OWN = {"exit-2": {"missing", "asyncRewake"}, "async": {"asyncRewake"}}
+STRICT = "onFailure=block"
+OF_ITS_OWN = {
+    "exit-2": {"missing", "asyncRewake"},
+    "async": {"asyncRewake"},
+    "exit-1": {STRICT},
+    "refused": {STRICT},
+    "timeout": {STRICT},
+}
 
 Row = Mapping[str, Any]
 Numbers = tuple[int, ...]
@@ -81,6 +88,11 @@ class Contract:
         fields = self.outputs.get(event, {}).get("fields", {}) if event != EVERY_EVENT else {}
         start = len(SPECIFIC) + 1
         return {name[start:]: row for name, row in fields.items() if name.startswith(f"{SPECIFIC}.")}
+
+    def limit(self, name: str) -> int | None:
+        """A limit; in older files there is the bare number."""
+        found = self.limits.get(name)
+        return found.get("value") if isinstance(found, Mapping) else found
 
     def row(self, event: str, kind: str, beside: Collection[str]) -> Row | None:
         """What is known of a kind of output with all this beside it: of the rows that fit, the most special one."""

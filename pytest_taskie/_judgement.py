@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pytest_taskie._accidents import CRLF, accident, carriage_return
 from pytest_taskie._checking import entry_fault, misplaced
-from pytest_taskie._contract import SPECIFIC, Contract, Row, contract, nearest
+from pytest_taskie._contract import SPECIFIC, STRICT, Contract, Row, contract, nearest
 from pytest_taskie._parsing import named_loss, printed
 from pytest_taskie._sorting import KINDS, Said, given_reason, sort, switches
 
@@ -21,6 +21,7 @@ Outcome = Literal["allowed", "granted", "asked", "blocked", "continued", "stoppe
 NOT_MEASURED = "unknown: not measured; run it in {}_client"
 DECISIONS = {"deny", "decline", "cancel", "block", "ask", "defer", "allow", "accept", "approve"}
 LOSSES = {
+    "context": "context lost: {} has none for the model",
     "deny": "deny lost: {} cannot be blocked by a permission",
     "block": 'block lost: {} cannot be blocked by decision "block"',
     "exit-2": "block lost: {} cannot be blocked by exit 2",
@@ -158,8 +159,8 @@ def _reading(said: Said, kind: str, row: Row, fault: str | None, known: Contract
     elif said.exit_code not in (0, 2) and effect in ("allowed", "context", "granted"):
         fault = f"{_ended(said.exit_code)} beside the JSON"
     outcome: Outcome = "allowed" if effect in ("context", "refused") else effect
-    reason, decision = _reason(said, kind, row, outcome), _decision(said, kind, outcome)
-    context = _context(said, kind, row, outcome)
+    reason, decision = _reason(said, kind, row, outcome, known), _decision(said, kind, outcome)
+    context = _context(said, kind, row, known)
     if outcome == "continued":
         reason = context
     if outcome == "blocked" and fault is None and "no-reason" in said.beside and kind in ("block", "deny"):
@@ -198,9 +199,12 @@ def _later(said: Said, fault: str | None, heard: bool) -> Reading:
     )
 
 
-def _reason(said: Said, kind: str, row: Row, outcome: Outcome) -> str | None:
-    if "reason" in row:
-        return str(row["reason"]).format(command=said.command, stderr=said.stderr.strip() or "No stderr output")
+def _reason(said: Said, kind: str, row: Row, outcome: Outcome, known: Contract) -> str | None:
+    words = row.get("reason")
+    if outcome == "blocked" and STRICT in said.beside:
+        words = known.switches["onFailure"].get("reasons", {}).get(kind, words)
+    if words is not None:
+        return str(words).format(command=said.command, stderr=said.stderr.strip() or "No stderr output")
     if kind in ("exit-2", "refused", "exit-1", "timeout"):
         return said.feedback if outcome in ("blocked", "ended") else None
     if said.refusal is not None or (outcome == "allowed" and said.kinds & {"block", "deny"}):
@@ -217,11 +221,13 @@ def _decision(said: Said, kind: str, outcome: Outcome) -> str | None:
     return next((one for one in named if one not in lost), None)
 
 
-def _context(said: Said, kind: str, row: Row, outcome: Outcome) -> str | None:
+def _context(said: Said, kind: str, row: Row, known: Contract) -> str | None:
     if kind == "text":
         # What starts like JSON is not shown to the model as text.
         return said.printed.text if row["effect"] == "context" and not said.printed.text.startswith("{") else None
-    return said.specific.get("additionalContext") or None
+    of_context = known.row(said.event, "context", ()) if "context" in said.kinds else None
+    lost = of_context is not None and of_context["effect"] == "ignored"
+    return None if lost else said.specific.get("additionalContext") or None
 
 
 def _updated_input(said: Said, outcome: Outcome) -> dict[str, Any] | None:
@@ -261,7 +267,7 @@ def _blocked_sentence(said: Said, kind: str, fault: str | None) -> str:
     if kind == "exit-2":
         how = "with its stderr as the reason" if said.stderr or "object" in said.beside else "without a reason"
         return f"{subject} is blocked by exit 2, {how}"
-    if "onFailure=block" in said.beside and kind in ("exit-1", "refused", "timeout"):
+    if STRICT in said.beside and kind in ("exit-1", "refused", "timeout"):
         return f"{subject} is blocked: the hook failed, and onFailure is block ({fault})"
     if kind == "refused":
         return f"{subject} is blocked by exit 2, with its stderr as the reason ({fault})"
@@ -273,7 +279,7 @@ def _blocked_sentence(said: Said, kind: str, fault: str | None) -> str:
 
 def _other_fault(said: Said, reading: Reading, known: Contract) -> str | None:
     """What the author should know although it did not change what the client does."""
-    limit = known.limits.get("context")
+    limit = known.limit("context")
     size = len((reading.context or "").encode("utf-16-le", "surrogatepass")) // 2
     if limit and size > limit:
         return (

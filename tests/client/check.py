@@ -26,14 +26,14 @@ from pytest_taskie.client._installation import (
 )
 
 from . import contract_data
-from .effects import EFFECT
+from .effects import EFFECT, FACT
 from .recorder import PAYLOAD
 
 SUITE = Path(__file__).resolve().parent
 # The files whose tests are rows of the contract; the others test the fixtures and Taskie itself.
 CONTRACT = (
     *("stop_output", "feedback", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins"),
-    *("entries", "every_event", "effects"),
+    *("entries", "every_event", "effects", "switches", "world", "prompt_hooks", "http_hook", "mcp_server", "modules"),
 )
 CHECK_TIMEOUT = 1800.0
 ROW = "contract: "
@@ -50,6 +50,7 @@ class Report:
     rows: dict[str, str]
     payloads: tuple[tuple[str, dict[str, Any]], ...] = ()
     effects: tuple[contract_data.Effect, ...] = ()
+    facts: tuple[contract_data.Fact, ...] = ()
 
 
 def main(argv: Sequence[str]) -> int:
@@ -100,7 +101,7 @@ def _drifted(client: Installation, report: Report, arguments: argparse.Namespace
             print(f"{client.name}: named in {contract_data.name(report.version)}")
         return bool(report.failed)
     rows = {} if arguments.only else report.rows
-    sections = contract_data.measured(client, report.payloads, rows, report.effects, data.get("outputs"))
+    sections = contract_data.measured(client, report.payloads, rows, report.effects, report.facts, data)
     lines = contract_data.drift(data, sections)
     for line in lines:
         print(f"{client.name}: {line}")
@@ -143,6 +144,7 @@ def _read(version: str, xml: Path) -> Report:
     rows: dict[str, str] = {}
     payloads: list[tuple[str, dict[str, Any]]] = []
     effects: list[contract_data.Effect] = []
+    facts: list[contract_data.Fact] = []
     # By name: they ran in any order.
     for case in sorted(ElementTree.parse(xml).iter("testcase"), key=lambda case: str(case.get("name"))):
         if case.find("failure") is not None or case.find("error") is not None:
@@ -159,7 +161,9 @@ def _read(version: str, xml: Path) -> Report:
                 payloads.append(tuple(json.loads(str(row.get("value")))))
             elif name == EFFECT:
                 effects.append(tuple(json.loads(str(row.get("value")))))
-    return Report(version, passed, tuple(failed), skipped, rows, tuple(payloads), tuple(effects))
+            elif name == FACT:
+                facts.append(tuple(json.loads(str(row.get("value")))))
+    return Report(version, passed, tuple(failed), skipped, rows, tuple(payloads), tuple(effects), tuple(facts))
 
 
 def _markdown(reports: Sequence[Report]) -> str:

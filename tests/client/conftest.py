@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -10,12 +11,13 @@ from typing import Any, Callable
 
 import pytest
 
-from pytest_taskie import Project
+from pytest_taskie import Project, _contract
 from pytest_taskie._judgement import Reading, judge
 from pytest_taskie.client import ClaudeClient
 from pytest_taskie.client._fixtures import check_isolation, installation
 from pytest_taskie.client._scripted import Bench
 
+from .effects import EFFECT, FACT
 from .shared import SharedClient
 
 FIRST_STOP = """\
@@ -26,6 +28,8 @@ case $(cat) in *'"stop_hook_active":true'*) exit 0 ;; esac
 ALWAYS = "#!/bin/sh\ncat >/dev/null\n"
 DEFAULT_MODE = ("--permission-mode", "default")
 NEWEST = (999,)
+# Of older clients the data keep what was known before they were measured.
+OLDEST = (2, 1, 326)
 
 
 @pytest.fixture
@@ -99,6 +103,46 @@ def observe(record_property: Callable[[str, object], None]) -> Callable[[str, ob
 def in_auto_mode(version: tuple[int, ...]) -> bool:
     """Whether this client is in it unless it is told otherwise: 2.1.290 and 2.1.299 are, 2.1.250 and 2.1.308 not."""
     return (2, 1, 250) < version < (2, 1, 308)
+
+
+@pytest.fixture
+def keeps(
+    record_property: Callable[[str, object], None],
+    request: pytest.FixtureRequest,
+    pytestconfig: pytest.Config,
+    version: tuple[int, ...],
+) -> Callable[[str, str, str], list[str]]:
+    """Keep the effect of a kind of output, or of a field, for the contract data; and say how the data differ."""
+
+    def write(event: str, name: str, effect: str) -> list[str]:
+        if version < OLDEST:
+            return []
+        record_property(EFFECT, json.dumps([event, name, effect, request.node.nodeid]))
+        output = _contract.load("claude", installation("claude", pytestconfig).version)["outputs"].get(event, {})
+        part = "fields" if name.startswith(_contract.SPECIFIC) else "kinds"
+        known = output.get(part, {}).get(name, {}).get("effect")
+        return [] if known == effect else [f"{name}: {effect}, and the data say {known}"]
+
+    return write
+
+
+@pytest.fixture
+def measures(
+    record_property: Callable[[str, object], None],
+    request: pytest.FixtureRequest,
+    pytestconfig: pytest.Config,
+    version: tuple[int, ...],
+) -> Callable[..., None]:
+    """Keep what was measured of a row of another section of the contract data, which has to say the same."""
+
+    def write(section: str, name: str, **facts: object) -> None:
+        if version < OLDEST:
+            return
+        record_property(FACT, json.dumps([section, name, facts, request.node.nodeid]))
+        row = _contract.load("claude", installation("claude", pytestconfig).version).get(section, {}).get(name, {})
+        assert {key: row.get(key) for key in facts} == facts
+
+    return write
 
 
 def tells(run: Any, text: str) -> bool:

@@ -21,6 +21,8 @@ HELD = "tests/client/test_every_event.py"
 # What is a matter of the run, not of the contract: it is written, but another is no drift.
 LOOSE = ("example", "input", "response")
 Json = dict[str, Any]
+# A section, a row of it, what was measured of it, and the test that did.
+Fact = tuple[str, str, Json, str]
 # An event, a kind of output or a field of one, what became of it, and the test that has seen it.
 Effect = tuple[str, str, str, str]
 BASIC = ("type", "effect", "known", "held")
@@ -31,9 +33,10 @@ def measured(
     recorded: Iterable[tuple[str, Json]],
     rows: Mapping[str, str],
     effects: Sequence[Effect] = (),
-    outputs: Mapping[str, Any] | None = None,
+    facts: Sequence[Fact] = (),
+    data: Mapping[str, Any] | None = None,
 ) -> Json:
-    """The sections that this run of the suite gives; `outputs` is what is stored of them."""
+    """The sections that this run of the suite gives; `data` is what is stored."""
     program = program_text.read(Path(client.command[-1]))
     payloads = list(recorded)
     sections: Json = {"program": program}
@@ -43,16 +46,25 @@ def measured(
     if rows:
         sections["rows"] = dict(sorted(rows.items()))
     if effects:
-        sections["outputs"] = outputs_section(outputs or {}, effects)
+        sections["outputs"] = outputs_section((data or {}).get("outputs", {}), effects)
+    return {**sections, **facts_sections(data or {}, facts)}
+
+
+def facts_sections(data: Mapping[str, Any], facts: Sequence[Fact]) -> Json:
+    """Other sections, with what was measured in their rows; what nobody measures stays beside it."""
+    sections: Json = {}
+    for name, row, found, held in facts:
+        section = sections.setdefault(name, {**data.get(name, {})})
+        section[row] = {**section.get(row, {}), **found, "known": "observed", "held": held}
     return sections
 
 
 def outputs_section(stored: Mapping[str, Any], effects: Sequence[Effect]) -> Json:
     """What is stored of outputs, with the effects that were observed in place of those that the same tests hold."""
-    files = {held.split("::")[0] for *_, held in effects}
+    tests = {held for *_, held in effects}
     section: Json = {}
     for event, output in stored.items():
-        section[event] = {part: _others(part, rows, files) for part, rows in output.items()}
+        section[event] = {part: _others(part, rows, tests) for part, rows in output.items()}
     for event, name, effect, held in effects:
         part = "fields" if name.startswith(f"{_contract.SPECIFIC}.") else "kinds"
         was = stored.get(event, {}).get(part, {}).get(name, {})
@@ -64,12 +76,15 @@ def outputs_section(stored: Mapping[str, Any], effects: Sequence[Effect]) -> Jso
     return section
 
 
-def _others(part: str, rows: Any, files: Collection[str]) -> Any:
-    """The rows that no test of these files holds."""
-    if part not in ("kinds", "fields"):
-        return rows
-    held = {name for name, row in rows.items() if str(row.get("held")).split("::")[0] in files}
-    return {name: row for name, row in rows.items() if name not in held or part == "fields"}
+def _others(part: str, rows: Any, tests: Collection[str]) -> Any:
+    """The rows that none of these tests holds; what a field is called and its type are not theirs to say."""
+    if part == "fields":
+        return {name: _unseen(row) if row.get("held") in tests else row for name, row in rows.items()}
+    return {name: row for name, row in rows.items() if row.get("held") not in tests} if part == "kinds" else rows
+
+
+def _unseen(row: Mapping[str, Any]) -> Json:
+    return {**{key: value for key, value in row.items() if key not in ("effect", "held")}, "known": "schema"}
 
 
 def stored(version: str) -> Json:

@@ -17,21 +17,25 @@ PLACE = "a place"
 
 @dataclass(frozen=True)
 class Row:
-    """One kind of output, as the data name it, and how a hook says it. Several rows may be of one kind."""
+    """One kind of output, as the data name it, and how a hook says it. Several rows may be of one kind.
+
+    `strict`: the hook's entry has `"onFailure": "block"`.
+    """
 
     kind: str
     stdout: str = ""
     stderr: str = ""
     exit_code: int = 0
+    strict: bool = False
 
 
-def say(event: str = "", inside: dict[str, Any] | None = None, **fields: Any) -> str:
+def say(event: str = "", inside: dict[str, Any] | None = None, /, **fields: Any) -> str:
     specific = {"hookSpecificOutput": {"hookEventName": event, **(inside or {})}} if event else {}
     return json.dumps({**fields, **specific})
 
 
-BLOCK = {"decision": "block", "reason": WORDS}
-ENDS = {"continue": False, "stopReason": WORDS}
+BLOCK: dict[str, Any] = {"decision": "block", "reason": WORDS}
+ENDS: dict[str, Any] = {"continue": False, "stopReason": WORDS}
 REFUSED = say(**BLOCK, systemMessage=5)
 STRAY = {"additionalContext": WORDS}
 
@@ -64,6 +68,8 @@ def blocking(event: str) -> list[Row]:
         Row("refused-exit-2", REFUSED, WORDS, 2),
         Row("exit-2+other-event", say(other, STRAY), WORDS, 2),
         Row("continue-false+other-event", say(other, STRAY, **ENDS)),
+        Row("onFailure=block+exit-1", "", WORDS, 1, strict=True),
+        Row("onFailure=block+refused", REFUSED, strict=True),
     ]
 
 
@@ -161,6 +167,7 @@ WITH_CONTEXT = {
 }
 OWN: dict[str, list[Row]] = {
     "PreToolUse": PRE_TOOL_USE,
+    "Stop": [Row("async", say(**BLOCK, **{"async": True}))],
     "PermissionRequest": PERMISSION_REQUEST,
     "PreModelSwitch": MODEL_SWITCH,
     "Elicitation": ELICITATION,

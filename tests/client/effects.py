@@ -7,9 +7,10 @@ import re
 from .stage import Seen
 
 EFFECT = "effect"
+FACT = "fact"
 COMPLAINT = re.compile(r"hook blocking error|hook feedback:|hook error:")
 # What asks for nothing: where the client goes its way nothing is lost.
-MODEST = {"nothing", "text", "exit-1", "approve", "async", "timeout"}
+MODEST = {"nothing", "text", "exit-1", "approve", "allow", "accept", "async", "timeout"}
 
 
 def observed(kind: str, seen: Seen, words: str) -> str:
@@ -19,7 +20,7 @@ def observed(kind: str, seen: Seen, words: str) -> str:
         return "deferred"
     if seen.asked:
         return "asked"
-    if seen.interrupted or seen.stopped or seen.ended or (ends and not seen.happened):
+    if seen.interrupted or seen.stopped or seen.ended or (ends and not seen.requests):
         return "stopped" if ends or seen.interrupted else "ended"
     if not seen.happened:
         return "continued" if seen.continued else "blocked"

@@ -21,16 +21,21 @@ def bash(command: str) -> Any:
 
 
 def tool_call(stage: Stage, number: int, kind: str) -> Seen:
-    """A call of a tool that is allowed; what a hook grants it has to grant to one that is not."""
     file = stage.path / f"made-{number}"
-    grants = kind in ("allow", "approve")
-    call = bash(f"touch {file.name}") if grants else tool("Write", file_path=file, content="x")
-    seen = stage.prompt(f"row {number}", call)
+    seen = stage.prompt(f"row {number}", tool("Write", file_path=file, content="x"))
     seen.happened = file.exists()
-    seen.granted = grants and seen.happened and not seen.asked
-    seen.asked = seen.asked and not grants
     seen.deferred = seen.run.result.get("stop_reason") == "tool_deferred"
     seen.ended = len(seen.requests) < 2
+    return seen
+
+
+def guarded_call(stage: Stage, number: int, kind: str) -> Seen:
+    """Of a tool that is allowed; what a hook grants it has to grant to one that is not."""
+    if kind not in ("allow", "approve"):
+        return tool_call(stage, number, kind)
+    seen = stage.prompt(f"row {number}", bash(f"touch made-{number}"))
+    seen.happened = (stage.path / f"made-{number}").exists()
+    seen.granted, seen.asked = seen.happened and not seen.asked, False
     return seen
 
 
@@ -77,6 +82,8 @@ def a_subagents_stop(stage: Stage, number: int, kind: str) -> Seen:
     seen = _subagent(stage, number)
     seen.happened = len(seen.requests) == 1
     seen.continued = not seen.happened and "hook feedback" not in seen.told
+    # It is said beside a block, which it beats.
+    seen.stopped = seen.happened and kind == "continue-false"
     return seen
 
 
@@ -249,7 +256,7 @@ def a_refusal(stage: Stage, number: int, kind: str) -> Seen:
 
 
 SCENES: dict[str, Scene] = {
-    "PreToolUse": tool_call,
+    "PreToolUse": guarded_call,
     "PostToolUse": tool_call,
     "PostToolUseFailure": failing_call,
     "PostToolBatch": tool_call,
@@ -290,6 +297,7 @@ ASKS_FOR_BASH = ("PreToolUse", "PermissionRequest", "PermissionDenied")
 def prepare(stage: Stage, server: McpServer) -> None:
     """What the scenes need in the project, and the server that asks."""
     server.tool("ask", elicit("Which colour?", colour="string"))
+    server.tool("tell", "secret")
     stage.server = server
     commands = stage.path / ".claude" / "commands"
     commands.mkdir(parents=True)

@@ -17,9 +17,9 @@ from typing import Any
 from pytest_taskie.client import ClaudeClient, McpServer, repeat
 from pytest_taskie.client._request import Request, text_of
 from pytest_taskie.client._runs import Run
-from pytest_taskie.client._session import Session
 
 SECONDS = 10.0
+STRICT = "-strict"
 
 # A hook speaks once: the folder with its words is gone then, which also says that it was run.
 HOOK = """\
@@ -60,14 +60,14 @@ class Seen:
 
 
 class Stage:
-    """One session: `says` gives the hook of an event its words, `prompt` lets the client go on and keeps what it did."""
+    """One session: `says` gives an event's hook its words, `prompt` lets the client go on and keeps what it did."""
 
     def __init__(self, client: ClaudeClient, folder: Path) -> None:
         self.client = client
         self.folder = folder
         self.path = Path(client.project.path)
         self.turns: list[Any] = []
-        self.session: Session
+        self.session: Any = None
         self.server: McpServer
         self._stops = 0
         self._asked = 0
@@ -75,6 +75,15 @@ class Stage:
 
     def _answer(self, request: Request) -> Any:
         return self.turns.pop(0) if self.turns else "Done."
+
+    @contextmanager
+    def opens(self, *args: str) -> Iterator[None]:
+        """The session, with these arguments."""
+        self._stops = 0
+        with self.client.session(args=args) as self.session:
+            self._asked = 0
+            self.session.permit()
+            yield
 
     def says(self, event: str, stdout: str, stderr: str, code: int, seconds: float = 0) -> None:
         """The next time that this event's hook is run it says this."""
@@ -93,6 +102,11 @@ class Stage:
             time.sleep(0.01)
         return True
 
+    def withdraws(self, event: str) -> bool:
+        """Take the words of a hook back; whether they were still unsaid."""
+        there = self.folder / "now" / event
+        return there.exists() and bool(there.rename(self.folder / f"withdrawn-{time.monotonic_ns()}"))
+
     @contextmanager
     def silent(self, event: str) -> Iterator[None]:
         """Meanwhile its hook says nothing."""
@@ -108,10 +122,13 @@ class Stage:
     def prompt(self, text: str, *turns: Any) -> Seen:
         """Say something; these are the model's turns, and it says Done. after them."""
         self.turns = [*turns]
-        run = self.session.prompt(text)
+        return self.looks(self.session.prompt(text), text)
+
+    def looks(self, run: Run, text: str) -> Seen:
+        """What can be seen of a run."""
         requests = [request for request in run.requests if request.tools]
         stops = sum("hook_stopped_continuation" in json.dumps(entry.get("attachment", "")) for entry in run.transcript)
-        asked = len(self.session.asked)
+        asked = len(self.session.asked) if self.session else 0
         seen = Seen(run, requests, told(requests), news(requests, text))
         seen.stopped, seen.asked = stops > self._stops, asked > self._asked
         self._stops, self._asked = stops, asked
@@ -131,8 +148,8 @@ def told(requests: Sequence[Request]) -> str:
     return "\n".join([*(request.system for request in requests[-1:]), *texts])
 
 
-def hook_settings(folder: Path, events: Iterable[str], **entry: Any) -> dict[str, Any]:
-    """The settings of a client in which these events have such a hook; the entry has these switches."""
+def hook_settings(folder: Path, events: Iterable[str]) -> dict[str, Any]:
+    """The settings of a client in which these events have such a hook, and another one that must not fail."""
     for name in ("now", "said"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     hook = folder / "hook.sh"
@@ -140,7 +157,11 @@ def hook_settings(folder: Path, events: Iterable[str], **entry: Any) -> dict[str
     hook.chmod(0o755)
     groups: dict[str, Any] = {}
     for event in events:
-        group: dict[str, Any] = {"hooks": [{"type": "command", "command": command(folder, event), **entry}]}
+        lines = {event: {}, f"{event}{STRICT}": {"onFailure": "block"}}
+        if event == "WorktreeCreate":  # one of two that say nothing would fail
+            del lines[f"{event}{STRICT}"]
+        entries = [{"type": "command", "command": command(folder, name), **more} for name, more in lines.items()]
+        group: dict[str, Any] = {"hooks": entries}
         if event == "FileChanged":  # which has to be told the files
             group["matcher"] = "watched.txt"
         groups[event] = [group]

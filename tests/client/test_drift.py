@@ -99,6 +99,69 @@ def test_what_is_not_stored_yet_cannot_differ(tmp_path: Path) -> None:
     assert contract_data.drift({**sections, "events": {}}, sections) == []
 
 
+HELD = "tests/client/test_x.py::test_outputs[Stop]"
+OUTPUTS: Json = {
+    "Stop": {
+        "kinds": {
+            "block": {"effect": "blocked", "known": "observed", "held": HELD, "reason": "{stderr}"},
+            "text": {"effect": "allowed", "known": "observed", "held": HELD},
+            "defer": {"effect": "deferred", "known": "observed", "held": "tests/client/test_y.py::test_it"},
+            "allow": {"effect": "granted", "known": "reported"},
+        },
+        "fields": {"hookSpecificOutput.retry": {"type": "boolean", "known": "schema"}},
+    }
+}
+
+
+def test_an_effect_that_was_observed_is_stored_with_the_test_that_holds_it() -> None:
+    effects = [
+        ("Stop", "block", "ignored", HELD),
+        ("Stop", "exit-2", "blocked", HELD),
+        ("Stop", "hookSpecificOutput.retry", "used", HELD),
+        ("New", "text", "context", HELD),
+    ]
+    section = contract_data.outputs_section(OUTPUTS, effects)
+    kinds = section["Stop"]["kinds"]
+    now = {"effect": "ignored", "known": "observed", "held": HELD}
+    assert kinds["block"] == now, "its words were of the old effect"
+    assert kinds["exit-2"] == {"effect": "blocked", "known": "observed", "held": HELD}
+    assert "text" not in kinds, "the test that held it does not see it any more"
+    assert [kinds[name] for name in ("defer", "allow")] == [OUTPUTS["Stop"]["kinds"][n] for n in ("defer", "allow")]
+    assert section["Stop"]["fields"] == {
+        "hookSpecificOutput.retry": {"type": "boolean", "effect": "used", "known": "observed", "held": HELD}
+    }
+    assert section["New"]["kinds"]["text"]["effect"] == "context"
+    same = [("Stop", "block", "blocked", HELD), ("Stop", "text", "allowed", HELD)]
+    assert contract_data.outputs_section(OUTPUTS, same) == OUTPUTS
+
+
+def test_another_effect_raises_the_alarm(
+    tmp_path: Path, data: Callable[[Json], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the suite's report to the exit code: a client that makes something else of an output than the data say."""
+    client = Installation("claude", "2.1.5", (str(program(tmp_path)),))
+    sections = contract_data.measured(client, recorded(), {})
+    data({**sections, "outputs": OUTPUTS})
+    monkeypatch.setattr(check, "SUITE", tmp_path / "tests" / "client")
+    monkeypatch.setattr(check, "CONTRACT", ("rows",))
+    monkeypatch.setattr(check, "find", lambda wanted: client)
+    check.SUITE.mkdir(parents=True)
+    test = (
+        "import json, pytest\n@pytest.mark.client\ndef test_it(record_property):\n"
+        '    for kind, effect in (("block", "EFFECT"), ("text", "allowed")):\n'
+        f'        record_property("effect", json.dumps(["Stop", kind, effect, "{HELD}"]))\n'
+    )
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_taskie")
+    (check.SUITE / "test_rows.py").write_text(test.replace("EFFECT", "blocked"))
+    assert check.main(["2.1.5", "--jobs", "1"]) == 0, capsys.readouterr()
+    (check.SUITE / "test_rows.py").write_text(test.replace("EFFECT", "allowed"))
+    assert check.main(["2.1.5", "--jobs", "1"]) == 1
+    assert "differs: outputs.Stop.kinds.block.effect: 'blocked' is now 'allowed'" in capsys.readouterr().out
+    assert check.main(["2.1.5", "--jobs", "1", "--write"]) == 0
+    assert contract_data.stored("2.1.5")["outputs"]["Stop"]["kinds"]["block"]["effect"] == "allowed"
+    assert check.main(["2.1.5", "--jobs", "1"]) == 0
+
+
 def recorded(**more: object) -> list[tuple[str, Json]]:
     first = {"session_id": "1", "transcript_path": "/t", "hook_event_name": "Stop", "stop_hook_active": False}
     return [("interactive", {**first, "note": None}), ("main", {**first, **more})]

@@ -13,6 +13,7 @@ from pytest_taskie._judgement import Reading
 from pytest_taskie.client import repeat, tool
 
 from .event_outputs import deny, specific
+from .test_world import make_plugin
 
 pytestmark = pytest.mark.client
 
@@ -50,6 +51,7 @@ def test_a_guard_that_fails(
     judge_here: Callable[..., Reading],
     version: tuple[int, ...],
     observe: Callable[[str, object], None],
+    keeps: Callable[[str, str, str], list[str]],
 ) -> None:
     body = f"echo {shlex.quote(stdout)}; echo {shlex.quote(stderr)} >&2; exit {code}"
     command = hook_file("exec sleep 30" if timed_out else body, head=ALWAYS)
@@ -59,12 +61,35 @@ def test_a_guard_that_fails(
     run = client.prompt("go on")
     made = (project.path / "made.md").exists()
     kind = "timeout" if timed_out else "refused" if stdout else f"exit 1{', with words' if stderr else ''}"
-    observe(f"PreToolUse{', onFailure=block' if switch else ''}: {kind}", "allowed" if made else "blocked")
+    effect = "allowed" if made else "blocked"
+    observe(f"PreToolUse{', onFailure=block' if switch else ''}: {kind}", effect)
+    if timed_out:
+        assert keeps("PreToolUse", "onFailure=block+timeout" if switch else "timeout", effect) == []
     reading = judge_here(code, stdout, stderr, "PreToolUse", command, entry=entry, timed_out=timed_out)
-    assert reading.outcome == ("allowed" if made else "blocked")
+    assert reading.outcome == effect
     assert made == (not switch or version < ON_FAILURE)
     if not made:
         assert json.dumps(reading.reason)[1:-1] in json.dumps(run.requests[-1].messages)
+
+
+@pytest.mark.parametrize("of", ["settings", "plugin"])
+def test_a_prompts_script_is_missing(
+    of: str,
+    claude_client: Any,
+    tmp_path: Path,
+    judge_here: Callable[..., Reading],
+    keeps: Callable[[str, str, str], list[str]],
+) -> None:
+    """What is forgiven to a plugin is not forgiven to the settings."""
+    command = "echo 'sh: x: No such file' >&2; exit 2"
+    theirs = {"plugin": make_plugin(tmp_path / "mine", {"UserPromptSubmit": command})}
+    client = claude_client(**(theirs if of == "plugin" else {"hooks": {"UserPromptSubmit": command}}))
+    client.agent(repeat("Done."))
+    asked = bool([request for request in client.prompt("go on").requests if request.tools])
+    reading = judge_here(2, "", "sh: x: No such file\n", "UserPromptSubmit", command, plugin=of == "plugin")
+    assert reading.outcome == ("allowed" if asked else "blocked")
+    if of == "plugin":
+        assert keeps("UserPromptSubmit", "exit-2-missing+plugin", "ignored" if asked else "blocked") == []
 
 
 @pytest.mark.parametrize(
@@ -104,6 +129,7 @@ def test_context(
     judge_here: Callable[..., Reading],
     version: tuple[int, ...],
     observe: Callable[[str, object], None],
+    keeps: Callable[[str, str, str], list[str]],
 ) -> None:
     late = '{"async": true}\n' + specific(event, additionalContext="think of the tests")
     stdout = "think of the tests" if kind == "text" else late
@@ -118,6 +144,7 @@ def test_context(
     run = client.prompt("go on")
     landed = any("think of the tests" in json.dumps(request.messages) for request in run.requests)
     observe(f"{event}: {kind} is context", landed)
+    assert kind != "async" or keeps(event, "async", "context" if landed else "allowed") == []
     assert landed == (judge_here(0, stdout, "", event, command).context == "think of the tests")
     assert landed == (kind == "async" or event != "PostToolUse")
 

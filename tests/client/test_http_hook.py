@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Callable
+
 import pytest
 
 from pytest_taskie.client import ClaudeClient, HttpHook, tool
@@ -24,7 +26,9 @@ def _new_enough(version: tuple[int, ...]) -> None:
         pytest.skip("this client has no http hooks")
 
 
-def test_it_is_posted_the_event_and_its_answer_counts(claude_client: type[ClaudeClient], http_hook: HttpHook) -> None:
+def test_it_is_posted_the_event_and_its_answer_counts(
+    claude_client: type[ClaudeClient], http_hook: HttpHook, measures: Callable[..., None]
+) -> None:
     http_hook.answers({"decision": "block", "reason": "The tests fail."}, {})
     client = claude_client(hooks={"Stop": http_hook.entry})
     client.agent("Done.", "Done again.")
@@ -38,6 +42,7 @@ def test_it_is_posted_the_event_and_its_answer_counts(claude_client: type[Claude
     assert [post.event["stop_hook_active"] for post in http_hook.posts] == [False, True]
     assert http_hook.posts[0].event["hook_event_name"] == "Stop"
     assert http_hook.posts[0].headers["Content-Type"] == "application/json"
+    measures("handlers", "http", effect="the event is posted there, and the answer counts")
 
 
 def test_answers_of_all_kinds(claude_client: type[ClaudeClient], http_hook: HttpHook) -> None:

@@ -44,7 +44,7 @@ def test_an_error_is_one(claude_client: type[ClaudeClient], mcp_server: Servers)
     assert "The disk is full." in failed.stdin["error"]
 
 
-def test_a_hook(claude_client: type[ClaudeClient], mcp_server: Servers) -> None:
+def test_a_hook(claude_client: type[ClaudeClient], mcp_server: Servers, measures: Callable[..., None]) -> None:
     denied = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "Not that."}
     server = mcp_server("guard")
     server.tool("check", json.dumps({"hookSpecificOutput": denied}))
@@ -56,6 +56,7 @@ def test_a_hook(claude_client: type[ClaudeClient], mcp_server: Servers) -> None:
     assert run.landed("Not that.")
     assert not (client.project.path / "made").exists()
     assert [call.input for call in server.calls] == [{"command": "touch made"}]
+    measures("handlers", "mcp_tool", effect="the tool is called, and its answer counts")
 
 
 @pytest.mark.parametrize("action", ["accept", "decline"])

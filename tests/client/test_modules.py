@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
@@ -22,7 +23,11 @@ export function register(on: any) {
 
 
 def test_a_module_denies_one_tool_and_leaves_the_other(
-    claude_client: type[ClaudeClient], project: Project, tmp_path: Path, version: tuple[int, ...]
+    claude_client: type[ClaudeClient],
+    project: Project,
+    tmp_path: Path,
+    version: tuple[int, ...],
+    measures: Callable[..., None],
 ) -> None:
     if version < (2, 1, 325):
         pytest.skip("no older client was tried with modules")
@@ -41,5 +46,8 @@ def test_a_module_denies_one_tool_and_leaves_the_other(
     run = client.prompt("go on")
     assert [path.name for path in project.path.iterdir()] == ["written"]
     assert run.landed("The module says no.")
+    measures(
+        "handlers", "modules", effect="a plugin's functions are called in the client, and what they deny is denied"
+    )
     assert run.hooks("PreToolUse") == [], "the client does not report modules as hooks"
     assert "tool.call" in client.command("plugin", "validate", str(plugin)).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Callable
 
 import pytest
 
@@ -33,13 +34,14 @@ def test_a_stop(when: str | re.Pattern[str], claude_client: type[ClaudeClient]) 
     assert run.landed("Two fail.")
 
 
-def test_a_tool(claude_client: type[ClaudeClient]) -> None:
+def test_a_tool(claude_client: type[ClaudeClient], measures: Callable[..., None]) -> None:
     client = claude_client(hooks={"PreToolUse": {**QUESTION, "continueOnBlock": True}})
     client.agent(tool("Bash", command="touch made", description="make it"), "Done.")
     client.agent(structured(ok=False, reason="Two fail."), when="All tests pass?", toolless=True)
     run = client.prompt("go on")
     assert run.landed("Two fail.")
     assert not (client.project.path / "made").exists()
+    measures("handlers", "prompt", effect="the model is asked, and its answer counts")
 
 
 def test_two_questions_in_one_conversation(claude_client: type[ClaudeClient]) -> None:

@@ -34,10 +34,13 @@ def test_output(
     judge_here: Callable[..., Reading],
     version: tuple[int, ...],
     observe: Callable[[str, object], None],
+    measures: Callable[..., None],
 ) -> None:
     client = shared_client("Stop", FIRST_STOP)
     run = client.run(output, "go on", "Done.", "Done again.")
     observe(f"output: {output.name}", effect(run))
+    if output.name == f"exit {output.exit_code}":
+        measures("exits", str(output.exit_code), at="Stop", effect=effect(run))
     assert effect(run) == output.expected(version)
     assert run.stops[0].decision == ("block" if effect(run) in ("blocked", "continued") else None)
     if output.effect != "stopped":  # which beats what another field says, also where it leaves no trace

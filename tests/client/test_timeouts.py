@@ -19,7 +19,7 @@ BEAT = "for _ in $(seq 300); do sleep 0.1; done"
 
 
 def test_a_hook_past_its_timeout_allows_the_stop(
-    claude_client: Any, hook_file: Any, version: Any, observe: Observe
+    claude_client: Any, hook_file: Any, version: Any, observe: Observe, keeps: Any, measures: Any
 ) -> None:
     block = """printf '{"decision":"block","reason":"more please"}'"""
     client = claude_client(hooks={"Stop": {"command": hook_file(f"{block}; exec sleep 30"), "timeout": 1}})
@@ -30,6 +30,8 @@ def test_a_hook_past_its_timeout_allows_the_stop(
     if version >= (2, 1):
         assert run.stops[0].decision is None
         observe("outcome of a hook past its timeout", run.stops[0].outcome)
+    assert keeps("Stop", "timeout", "blocked" if run.feedback else "allowed") == []
+    measures("switches", "timeout", unit="seconds", effect="past it the hook is ended, and the client goes its way")
 
 
 WAIT = """
@@ -39,14 +41,23 @@ for _ in $(seq 60); do kill -0 $(cat {pid}) 2>/dev/null || {{ echo dead; exit 0;
 
 @pytest.mark.parametrize("own_session", [False, True], ids=["in its group", "in its own session"])
 def test_whom_a_timeout_kills(
-    own_session: bool, claude_client: Any, hook_file: Any, tmp_path: Path, project: Any, version: Any, observe: Observe
+    own_session: bool,
+    claude_client: Any,
+    hook_file: Any,
+    tmp_path: Path,
+    project: Any,
+    version: Any,
+    observe: Observe,
+    measures: Callable[..., None],
 ) -> None:
     """On a tool's hook, so that the agent can look afterwards; the client runs all hooks alike."""
     child = hook_file(
         f"trap 'echo term >> {tmp_path}/child' TERM; echo $$ > {tmp_path}/child.pid; {BEAT}", "child.sh", SH
     )
     start = f"{'setsid ' if own_session else ''}{child} </dev/null >/dev/null 2>&1 &"
-    hook = f"trap 'echo term >> {tmp_path}/hook' TERM; echo $$ > {tmp_path}/hook.pid; {start}\n{BEAT}"
+    beat = f"date +%s.%N > {tmp_path}/beat.part; mv {tmp_path}/beat.part {tmp_path}/beat"
+    hook = f"trap 'date +%s.%N >> {tmp_path}/hook' TERM; echo $$ > {tmp_path}/hook.pid; {start}\n"
+    hook += BEAT.replace("sleep 0.1", f"{beat}; sleep 0.1")
     entry = {"type": "command", "command": hook_file(hook, head=SH), "timeout": 1}
     client = claude_client(settings={"hooks": {"PostToolUse": [{"matcher": "Write", "hooks": [entry]}]}})
     client.agent(
@@ -66,6 +77,11 @@ def test_whom_a_timeout_kills(
     spares = own_session and (2, 1, 197) <= version < (2, 1, 325)
     assert warned == {"hook": polite, "child": polite}
     assert fate == {"hook": "dead", "child": "alive" if spares else "dead"}
+    if polite and not own_session:
+        # Measured on an idle machine: 1.45 seconds.
+        seconds = float((tmp_path / "beat").read_text()) - float((tmp_path / "hook").read_text().split()[0])
+        order = ["SIGTERM", "SIGKILL"] if seconds > 0 else ["SIGKILL"]
+        measures("signals", "timeout", order=order, at_least_seconds=min(1, int(seconds)), to="the hook's group")
 
 
 def test_a_killed_client_leaves_its_hook(claude_client: Any, hook_file: Any, tmp_path: Path) -> None:

@@ -40,7 +40,9 @@ def test_a_new_prompt_starts_with_false(claude_client: Any, hook_file: Any) -> N
     assert [request.prompt for request in run.requests if request.tools] == ["go on", "go on"]
 
 
-def test_cap_of_eight_blocks(claude_client: Any, hook_file: Any, version: Any, observe: Observe) -> None:
+def test_cap_of_eight_blocks(
+    claude_client: Any, hook_file: Any, version: Any, observe: Observe, measures: Callable[..., None]
+) -> None:
     client = claude_client(hooks={"Stop": hook_file(BLOCK, head=ALWAYS)})
     limit = 14
     client.agent(*["Done."] * 9, repeat("Done.")) if version >= (2, 1, 197) else client.agent(repeat("Done."))
@@ -51,6 +53,7 @@ def test_cap_of_eight_blocks(claude_client: Any, hook_file: Any, version: Any, o
         assert blocks == 8
         assert [stop.decision for stop in run.stops] == ["block"] * 8 + [None]
         assert run.exit_code == 0
+        measures("limits", "cap", value=blocks, variable="CLAUDE_CODE_STOP_HOOK_BLOCK_CAP")
 
 
 def test_cap_is_a_variable(claude_client: Any, hook_file: Any, version: Any, observe: Observe) -> None:

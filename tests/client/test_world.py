@@ -52,6 +52,7 @@ def test_the_environment_of_each_event(
     tmp_path: Path,
     version: Any,
     observe: Observe,
+    measures: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (project.path / "sub").mkdir()
@@ -74,7 +75,10 @@ def test_the_environment_of_each_event(
     for name, theirs in seen.items():
         sent = json.loads((tmp_path / name).read_text())
         mine = variables(run_hook({**sent, "session_id": project.session_id}, command="env -0").stdout)
-        observe(f"variables of {name}, {of}", ", ".join(sorted(set(theirs) - OURS - set(project.env))))
+        names = sorted(set(theirs) - OURS - set(project.env))
+        observe(f"variables of {name}, {of}", ", ".join(names))
+        if name != "CwdChanged":  # which is not run in every turn
+            measures("environment", f"{name}, {of}", names=names)
         assert set(mine) - OURS == set(theirs) - OURS, name
         notes = mine["CLAUDE_CODE_CHILD_NOTES_DIR"]
         assert notes == theirs["CLAUDE_CODE_CHILD_NOTES_DIR"].replace(sent["session_id"], project.session_id), name

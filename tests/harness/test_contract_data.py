@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from client.effect_rows import rows
 from client.event_outputs import ENDING, POST_TOOL_USE, PRE_TOOL_USE, SESSION_START, SUBAGENT_STOP, USER_PROMPT_SUBMIT
 from client.outputs import OUTPUTS, Output
+from client.scenes import SCENES
 
 from pytest_taskie import judge
-from pytest_taskie._contract import EFFECTS, FOLDER, ContractError, clients, contract, contracts, numbers
+from pytest_taskie._contract import EFFECTS, FOLDER, ContractError, clients, contract, contracts, load, numbers
 from pytest_taskie.client._installation import version_numbers
 
 ROOT = Path(__file__).parents[2]
@@ -86,8 +88,67 @@ def test_each_row_says_how_it_is_known(path: Path) -> None:
             assert row["known"] in ("observed", "schema", "reported"), where
             assert ("held" in row) == (row["known"] == "observed"), where
             if "held" in row:
-                assert (ROOT / row["held"]).is_file(), where
+                assert (ROOT / row["held"].split("::")[0]).is_file(), where
         assert {row["effect"] for row in output["kinds"].values()} <= EFFECTS
+
+
+SEEN = "2.1.326"
+EVENTS = [*SCENES, "Setup", "TeammateIdle"]
+LIKE_NOTHING = {"context": "allowed", "refused": "allowed", "ignored": "allowed"}
+
+
+def kinds(event: str) -> dict[str, Any]:
+    found: dict[str, Any] = load("claude", SEEN)["outputs"][event]["kinds"]
+    return found
+
+
+def test_every_event_is_asked() -> None:
+    assert set(EVENTS) == set(load("claude", SEEN)["program"]["events"])
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_judge_says_of_every_row_what_was_observed(event: str) -> None:
+    wrong = {}
+    for row in rows(event):
+        if row.kind not in kinds(event):
+            continue
+        effect = kinds(event)[row.kind]["effect"]
+        entry = {"onFailure": "block"} if row.strict else {}
+        reading = judge(row.exit_code, row.stdout, row.stderr, event, version=SEEN, entry=entry)
+        lands = effect in ("context", "continued") or (effect == "blocked" and bool(reading.context))
+        if (reading.outcome, bool(reading.context)) != (LIKE_NOTHING.get(effect, effect), lands):
+            wrong[row.kind] = (effect, reading.sentence)
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_an_observed_row_names_the_test_that_holds_it(event: str) -> None:
+    """By its id; the test is there, and this row is one of those that it plays."""
+    played = {row.kind for row in rows(event)}
+    for name, row in kinds(event).items():
+        if row["known"] != "observed":
+            continue
+        path, _, test = row["held"].partition("::")
+        function, _, parameter = test.partition("[")
+        assert f"def {function}(" in (ROOT / path).read_text(), row
+        if path.endswith("test_effects.py"):
+            assert name in played, name
+            assert parameter in ("", f"{event}]"), row
+
+
+@pytest.mark.parametrize("event", SCENES)
+def test_every_row_that_is_played_is_in_the_data(event: str) -> None:
+    observed = {name for name, row in kinds(event).items() if row["known"] == "observed"}
+    assert {row.kind for row in rows(event)} <= observed
+
+
+@pytest.mark.parametrize(
+    ("event", "code", "entry"), [("Setup", 1, {}), ("SessionStart", 1, {"onFailure": "block"}), ("TeammateIdle", 1, {})]
+)
+def test_what_nobody_has_seen_is_not_known(event: str, code: int, entry: dict[str, str]) -> None:
+    reading = judge(code, "", "x", event, version=SEEN, entry=entry)
+    assert reading.outcome == "unknown"
+    assert reading.sentence.startswith("unknown: not measured; run it in claude_client")
 
 
 @pytest.mark.parametrize(
