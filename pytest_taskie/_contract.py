@@ -198,6 +198,8 @@ def _starts(client: str, folder: Path) -> list[str]:
     starts = [first for name, first in _files(folder) if name == client]
     if not starts:
         known = clients(folder)
+        if not known:
+            raise ContractError(f"there are no contract data in {folder}: install pytest-taskie again")
         meant = nearest(str(client), known, 0.5)
         hint = f"; is {meant} meant?" if meant else ""
         raise ContractError(f"{str(client)[:80]!r} is not a client that was measured ({', '.join(known)}){hint}")
@@ -250,9 +252,13 @@ def _wrong(stored: Any, client: str, first: str) -> str | None:
         return spoiled.format("it is about another client or version than its name says")
     if not isinstance(stored.get("measured", []), list):
         return spoiled.format("measured is not a list of versions")
-    for name in ("outputs", "handlers", "switches", "limits"):
+    for name in ("outputs", "handlers", "switches", "limits", "events", "tools"):
         if not isinstance(stored.get(name, None if name == "outputs" else {}), dict):
             return spoiled.format(f"{name} is not an object")
+    for event, told in stored.get("events", {}).items():
+        parts = [told.get(part) for part in ("fields", "situations")] if isinstance(told, dict) else [None]
+        if not all(isinstance(part, dict) and part for part in parts):
+            return spoiled.format(f"events.{event} does not say what is sent")
     for event, output in stored["outputs"].items():
         for part in ("kinds", "fields"):
             rows = output.get(part, {}) if isinstance(output, dict) else None

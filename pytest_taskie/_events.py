@@ -156,7 +156,9 @@ class Events(ToolEvents):
 
 def known_events() -> Mapping[str, Json]:
     """The events of the newest client that the data have, by name."""
-    events: Mapping[str, Json] = _contract.load("claude")["events"]
+    events: Mapping[str, Json] = _contract.load("claude").get("events", {})
+    if not events:
+        raise _contract.ContractError("the contract data have no events of claude: install pytest-taskie again")
     return events
 
 

@@ -28,6 +28,9 @@ MARK = "PYTEST_TASKIE_RUN"
 PIPE_HOLDS = 4096
 # A program that fills the disk is ended before that; no hook's file is as large.
 LARGEST_FILE = 1 << 30
+# Of what a program prints: no hook and no client comes near, and a reader can still hold it.
+MOST_READ = 64 << 20
+LEFT_OUT = "bytes of output are left out here by pytest-taskie"
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Finished:
 
 
 @contextlib.contextmanager
-def _limited() -> Iterator[None]:
+def limited() -> Iterator[None]:
     """Whoever is started in here writes no file larger than that. It inherits the limit; ours is put back at once."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     smallest = min(limit for limit in (soft, hard, LARGEST_FILE) if limit != resource.RLIM_INFINITY)
@@ -70,7 +73,7 @@ def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd
     clock.daemon = True
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, _Warden.watching() as (warden, mark):
         start = time.monotonic()
-        with _limited():
+        with limited():
             process = subprocess.Popen(
                 argv,
                 stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin,
@@ -194,9 +197,14 @@ def _feed(pipe: IO[bytes], payload: bytes) -> None:
 
 
 def content(stream: IO[bytes]) -> str:
-    """Everything that was written to a temporary file."""
+    """What was written to a temporary file; of very much, the beginning and the end."""
+    size = stream.seek(0, os.SEEK_END)
     stream.seek(0)
-    return stream.read().decode("utf-8", "replace")
+    if size <= MOST_READ:
+        return stream.read().decode("utf-8", "replace")
+    begun = stream.read(MOST_READ // 2).decode("utf-8", "replace")
+    stream.seek(-(MOST_READ // 2), os.SEEK_END)
+    return f"{begun}\n… {size - MOST_READ} {LEFT_OUT} …\n{stream.read(MOST_READ // 2).decode('utf-8', 'replace')}"
 
 
 def end_tree(root: int) -> None:

@@ -79,12 +79,12 @@ def installation(kind: Kind, config: pytest.Config) -> Installation:
 
     try:
         return find(wanted(kind, config))
-    except ClientMissing as error:
-        if config.getoption("--taskie-require-client"):
-            pytest.fail(f"{error} (--taskie-require-client is given)", pytrace=False)
-        pytest.skip(str(error))
     except ClientError as error:
-        pytest.fail(str(error), pytrace=False)
+        why, missing = str(error), isinstance(error, ClientMissing)
+    # Out here, or else everything is said twice: once as what was being handled.
+    if missing and not config.getoption("--taskie-require-client"):
+        pytest.skip(why)
+    pytest.fail(f"{why} (--taskie-require-client is given)" if missing else why, pytrace=False)
 
 
 def check_isolation(config: pytest.Config) -> bool:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from pytest_taskie._processes import Finished, content, living
+from pytest_taskie._processes import Finished, content, limited, living
 from pytest_taskie.client import _namespace as namespace
 
 READY_TIMEOUT = 20.0
@@ -121,16 +121,17 @@ def _start_here(
 def _popen(
     stack: contextlib.ExitStack, what: Program, streams: Sequence[IO[bytes]], fds: Sequence[int]
 ) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
-        what.command,
-        env=what.env,
-        cwd=what.cwd,
-        stdin=streams[0],
-        stdout=streams[1],
-        stderr=streams[2],
-        pass_fds=fds,
-        start_new_session=True,
-    )
+    with limited():
+        process = subprocess.Popen(
+            what.command,
+            env=what.env,
+            cwd=what.cwd,
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+            pass_fds=fds,
+            start_new_session=True,
+        )
     stack.callback(_end, process, list)
     return process
 

@@ -14,6 +14,8 @@ from pytest_taskie.client._hook_runs import HookRun, Json, spy_record
 from pytest_taskie.client._request import Request, text_of
 
 FEEDBACK = "Stop hook feedback:\n"
+# A session of days has fewer.
+MOST_LINES = 200_000
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,10 @@ def parse_lines(text: str) -> list[Json]:
     """The JSON objects among the lines of a text; other lines do not count."""
     found: list[Json] = []
     # Not splitlines(): a line separator inside a JSON string is legal there.
-    for line in text.split("\n"):
+    for line in text.split("\n", MOST_LINES)[:MOST_LINES]:
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             found.append(value)

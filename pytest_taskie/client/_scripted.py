@@ -6,6 +6,7 @@ Knows what all clients have in common. Each one's arguments, settings and events
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, Union
 
 from pytest_taskie._environment import without_proxies
-from pytest_taskie._processes import Finished
+from pytest_taskie._processes import LEFT_OUT, MOST_READ, Finished
 from pytest_taskie.client import _isolation as isolation
 from pytest_taskie.client._held import HeldClient
 from pytest_taskie.client._hook_runs import SPY_MARK, Json
@@ -38,6 +39,10 @@ class Workspace(Protocol):
     def path(self) -> Path: ...
     @property
     def env(self) -> Environment: ...
+
+
+# What is part of a transcript's name; anything else names none.
+SESSION = re.compile(r"[\w.-]{1,200}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,7 @@ class ScriptedClient(ABC):
     ) -> Run:
         """What happened, from all that is left of it."""
         session = self._session_of(events)
-        transcript = _entries(self._transcripts(home, session) if session else ())
+        transcript = _entries(self._transcripts(home, session) if SESSION.fullmatch(session) else ())
         story = self._read(events, requests, records, transcript)
         run = Run(**outcome, **vars(story), requests=tuple(requests), events=events, transcript=transcript)
         self.runs.append(run)
@@ -213,6 +218,12 @@ class ScriptedClient(ABC):
 
         finished = isolation.run(program, timeout=limit, serve=server.serve, stdin=stdin, network=self._network)
         self._failures += server.failures
+        for name, text in (("stdout", finished.stdout), ("stderr", finished.stderr)):
+            if LEFT_OUT in text:
+                self._failures.append(
+                    f"{self.installation.name} printed more than {MOST_READ >> 20} MiB on {name}; "
+                    "of what it printed the middle is left out"
+                )
         if finished.timed_out:
             self._failures.append(
                 f"{self.installation.name} did not end within {limit:g} seconds and was killed; "

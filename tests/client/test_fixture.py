@@ -89,11 +89,12 @@ def test_never_from_path(
     inner(USES).assert_outcomes(skipped=1)
 
 
-@pytest.mark.parametrize("wrong", ["nonsense", "/no/such/program"])
+@pytest.mark.parametrize("wrong", ["nonsense", "/no/such/program", "2.x", "claude@newish", "2..1"])
 def test_an_option_that_names_nothing_fails(wrong: str, inner: Callable[..., pytest.RunResult]) -> None:
     result = inner(USES, f"--taskie-client={wrong}")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([f"*{wrong}*"])
+    result.stdout.no_fnmatch_line("During handling of *")
 
 
 @pytest.mark.parametrize("damage", ["a file in place of the folder", "a manifest that is none", "no program"])
