@@ -93,6 +93,24 @@ def test_an_engine_that_cannot_be_seen_is_not_taken_for_none(project: Project, f
     assert f"{path} cannot be read (Input/output error)" in done.out + done.err
 
 
+@pytest.mark.parametrize("number", range(1, 5))
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [(("autopilot", "init", "S", "spec.md"), "autopilot-state.json"), (("gauntlet", "init"), ".gauntlet/config.yml")],
+    ids=["autopilot", "gauntlet"],
+)
+def test_what_is_there_is_not_begun_anew_because_it_cannot_be_seen_for_a_moment(
+    project: Project, faulty: Faulty, words: tuple[str, ...], name: str, number: int
+) -> None:
+    project.git()
+    (project.path / "spec.md").write_text("# Spec\n")
+    path = project.path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('{"entry_points": []}\n')
+    run_process(words, cwd=project.path, env={**project.env, **faulty(f"stat={EIO}@/project/{name}#{number}")})
+    assert path.read_text() == '{"entry_points": []}\n'
+
+
 @pytest.mark.parametrize("call", ["open", "read"])
 def test_a_state_that_cannot_be_read_now_is_not_taken_for_a_spoiled_one(
     project: Project, plan: Plan, faulty: Faulty, call: str
