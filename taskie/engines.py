@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from taskie.store import mode_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +56,8 @@ def markers(event: str) -> list[str]:
 
 
 def is_used(engine: Engine, directory: str) -> bool:
-    """Whether an engine is used in a directory, or was."""
-    return any(os.path.lexists(os.path.join(directory, path)) for path in (engine.MARKER, *engine.TRACES))
+    """Whether an engine is used in a directory, or was. DiskError where the disk does not say."""
+    return any(mode_of(os.path.join(directory, path)) for path in (engine.MARKER, *engine.TRACES))
 
 
 def files() -> tuple[str, ...]:

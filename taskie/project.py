@@ -161,10 +161,10 @@ def typeable(text: str, env: Mapping[str, str] | None = None) -> str:
 
 
 def marked(marker: str, places: list[str]) -> list[str]:
-    """Those of these directories that hold the marker."""
-    return [each for each in places if os.path.lexists(os.path.join(each, marker))]
+    """Those of these directories that hold the marker. DiskError where the disk does not say."""
+    return [each for each in places if mode_of(os.path.join(each, marker))]
 
 
 def find(marker: str, places: list[str]) -> str | None:
-    """The nearest of these directories that holds the marker."""
-    return next((place for place in places if os.path.lexists(os.path.join(place, marker))), None)
+    """The nearest of these directories that holds the marker. DiskError where the disk does not say."""
+    return next((place for place in places if mode_of(os.path.join(place, marker))), None)

@@ -16,7 +16,7 @@ from taskie.autopilot.table import NEXT_TASK, Refused
 from taskie.errors import CommandError
 from taskie.project import here, quoted
 from taskie.protocol import parse_json, shown
-from taskie.store import Lock, StoreError, timestamp
+from taskie.store import Lock, StoreError, mode_of, timestamp
 from taskie.terminal import say
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _begin(root: str, spec_id: str, spec_path: str, *, force: bool) -> None:
     with Lock(root) as lock:
         if not lock.take(states.PATIENCE):
             raise Refused(f"{root} is in use by another process. Try again.")
-        if os.path.lexists(states.path_of(root)) and not force:
+        if mode_of(states.path_of(root)) and not force:
             raise Refused(f"{states.path_of(root)} already exists; --force discards it and starts over")
         state = states.new(spec_id, spec_path, timestamp())
         for lost in _lost(root):

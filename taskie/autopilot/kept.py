@@ -105,4 +105,4 @@ def forget(root: str) -> None:
 def is_missing(root: str) -> bool:
     """Whether there should be a copy, and is none: the state is another program's, or an older version's."""
     copy = place(root)
-    return copy is not None and not os.path.lexists(copy) and not os.path.lexists(copy + NEXT)
+    return copy is not None and not mode_of(copy) and not mode_of(copy + NEXT)

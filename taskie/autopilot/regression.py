@@ -12,7 +12,7 @@ from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused, check
 from taskie.programs import find_program
 from taskie.protocol import shown
-from taskie.store import StoreError, read_regular
+from taskie.store import StoreError, mode_of, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ def capture(root: str, command: Sequence[str], env: Mapping[str, str], warn: Cal
     text = code if code.endswith("\n") else f"{code}\n"
     if state["loop"]["attempt"] == {"file": path}:
         _clear(root, path, text)
-    if os.path.lexists(os.path.join(root, path)):
+    if mode_of(os.path.join(root, path)):
         raise Refused(f"{shown(path)} already exists and cannot be changed. {_GO_ON}")
     before = changes.look(root, env, state["spec_path"])
     states.edit(root, lambda now: now["loop"].update(attempt={"file": path}))

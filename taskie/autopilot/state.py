@@ -24,7 +24,7 @@ from taskie.autopilot.shape import new_task as new_task
 from taskie.autopilot.table import END, LIMITS, Position
 from taskie.project import is_inside
 from taskie.protocol import parse_json, shown
-from taskie.store import MAX_STATE, DiskError, Lock, StoreError, read_regular, sweep
+from taskie.store import MAX_STATE, DiskError, Lock, StoreError, mode_of, read_regular, sweep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _object(data: bytes) -> State:
 
 def removed(root: str) -> str | None:
     """What was under way here if somebody has removed its state; a part of a sentence."""
-    return None if os.path.lexists(path_of(root)) else under_way(root)
+    return None if mode_of(path_of(root)) else under_way(root)
 
 
 def under_way(root: str) -> str | None:
@@ -105,7 +105,7 @@ def under_way(root: str) -> str | None:
 def unplanned(root: str) -> State | None:
     """A state that was removed since the last stop, before it had a plan; None if there is none."""
     copy = kept.place(root)
-    data = None if copy is None or os.path.lexists(path_of(root)) else read_regular(copy)
+    data = None if copy is None or mode_of(path_of(root)) else read_regular(copy)
     state = None if data is None else checked(_object(data))
     return state if state is not None and not state["plan_exists"] else None
 

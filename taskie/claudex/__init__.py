@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from taskie.store import close
+from taskie.store import close, names_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,14 +35,8 @@ def detect(roots: list[str]) -> str | None:
 
 
 def _applies(directory: str) -> bool:
-    return _holds_a_state(directory) or f"] {UNTOLD}: ".encode() in since_told(directory)
-
-
-def _holds_a_state(directory: str) -> bool:
-    try:
-        return any(name.endswith(STATE) for name in os.listdir(directory))
-    except OSError:
-        return False
+    held = any(name.endswith(STATE) for name in names_in(directory))
+    return held or f"] {UNTOLD}: ".encode() in since_told(directory)
 
 
 def since_told(directory: str) -> bytes:

@@ -11,7 +11,7 @@ from taskie.claudex.state import PLAN, is_review_id, now
 from taskie.claudex.texts import Names
 from taskie.project import is_inside, own_command, quoted
 from taskie.protocol import shown
-from taskie.store import FAILING, StoreError, close, replace
+from taskie.store import FAILING, StoreError, close, mode_of, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def make_directory(path: str) -> None:
 
 def make_room(path: str) -> None:
     """Findings that are there before a round begins are not its own: they are kept under another name."""
-    if not os.path.lexists(path):
+    if not mode_of(path):
         return
     number = 1
     while os.path.lexists(f"{path}.old-{number}"):

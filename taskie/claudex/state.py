@@ -10,7 +10,7 @@ import time
 from taskie.claudex import MARKER, STATE
 from taskie.editing import edit_pairs, read_pairs
 from taskie.protocol import parse_json
-from taskie.store import Lock, StoreError, names_in, read_regular, replace, sweep
+from taskie.store import Lock, StoreError, names_in, read_regular, replace, sweep, unreadable
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -115,11 +115,8 @@ def path_of(directory: str, review_id: str) -> str:
 
 
 def names(directory: str) -> list[str]:
-    """The names before `.state` in the directory, review ids or not; none if it cannot be read."""
-    try:
-        return sorted(name[: -len(STATE)] for name in os.listdir(directory) if name.endswith(STATE))
-    except OSError:
-        return []
+    """The names before `.state` in the directory, review ids or not; none if it is none of ours to read."""
+    return [name[: -len(STATE)] for name in names_in(directory) if name.endswith(STATE)]
 
 
 def load(directory: str, review_id: str) -> Loop | None:
@@ -130,13 +127,18 @@ def load(directory: str, review_id: str) -> Loop | None:
         return None
     try:
         written = os.lstat(path).st_mtime_ns
-    except OSError:
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        raise unreadable(os.path.basename(path), error) from None
     return interpret(review_id, read_pairs(data), written)
 
 
 def load_all(directory: str) -> tuple[list[Loop], list[str]]:
-    """Every loop, the newest first, and what is wrong with files that cannot be read."""
+    """Every loop, the newest first, and what is wrong with files that cannot be used.
+
+    DiskError where the disk does not give one now: nobody knows whether it is the loop that is looked for.
+    """
     loops = []
     problems = []
     for name in names(directory):
@@ -144,6 +146,8 @@ def load_all(directory: str) -> tuple[list[Loop], list[str]]:
             try:
                 loop = load(directory, name)
             except StoreError as error:
+                if error.passing:
+                    raise
                 problems.append(str(error))
             else:
                 loops += [loop] if loop else []

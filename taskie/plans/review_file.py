@@ -9,7 +9,7 @@ import os
 import stat
 
 from taskie.plans.files import OLD, REPLACED, RUNNING
-from taskie.store import StoreError, remove
+from taskie.store import StoreError, mode_of, remove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ReviewFile:
         try:
             for kind in (OLD, REPLACED):
                 _put_right(self._plan, self.name, kind, is_due=True)
-            if os.path.lexists(self.path):
+            if mode_of(self.path):
                 os.rename(self.path, self._old)
         except OSError as error:
             raise StoreError(f"{self.path} is in the way and cannot be moved ({error.strerror})") from None

@@ -8,7 +8,7 @@ import os
 from taskie.config import LETTERS, is_model
 from taskie.plans.phases import NEW_PLAN, PHASES
 from taskie.protocol import parse_json
-from taskie.store import DiskError, Lock, StoreError, read_regular, replace
+from taskie.store import DiskError, Lock, StoreError, mode_of, read_regular, replace
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -196,7 +196,7 @@ class _WriteLock(Lock):
 
 def _replace_spoiled(path: str, fields: Mapping[str, Any]) -> str | None:
     kept = None
-    if os.path.lexists(path):
+    if mode_of(path):
         number = 1
         while os.path.lexists(f"{path}.spoiled-{number}"):
             number += 1

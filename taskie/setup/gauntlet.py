@@ -13,7 +13,7 @@ from taskie.gauntlet import MARKER
 from taskie.gauntlet.brought import brought
 from taskie.setup import candidates, gates, install, paths, probes
 from taskie.setup.candidates import Candidate
-from taskie.store import StoreError, read_regular, replace
+from taskie.store import StoreError, mode_of, read_regular, replace
 from taskie.terminal import redraw, say
 
 LOGS = "gauntlet_logs"
@@ -43,7 +43,7 @@ _MISSING = re.compile(r"No module named|is not installed|[Mm]issing script|comma
 def init() -> int:
     root = paths.root(project.here())
     before = brought(root)
-    if os.path.lexists(os.path.join(root, MARKER)):
+    if mode_of(os.path.join(root, MARKER)):
         say(f"{MARKER} already exists; its gates stay as they are.")
     else:
         _begin(root)
@@ -103,7 +103,7 @@ def _tick(seconds: float) -> None:
 
 def _put(root: str, name: str, text: str) -> str:
     path = os.path.join(root, name)
-    if os.path.lexists(path):
+    if mode_of(path):
         return f"{name} already exists."
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)

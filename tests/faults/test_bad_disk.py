@@ -52,6 +52,65 @@ def test_a_draft_that_cannot_be_read_is_not_asked_for(
     assert_blocked(checked_hook(process=True))
 
 
+CLAUDEX = {
+    "status": ("claudex", "status"),
+    "continue": ("claudex", "continue"),
+    "start": ("claudex", "start", "plan", "another topic"),
+    "cancel": ("claudex", "cancel"),
+    "overview": ("status",),
+    "the hook": (),
+}
+
+
+@pytest.mark.parametrize("fault", ["open", "read", "stat", "list"])
+@pytest.mark.parametrize("words", list(CLAUDEX.values()), ids=list(CLAUDEX))
+def test_a_loop_that_cannot_be_read_is_not_taken_for_none(
+    checked_hook: CheckedHook, project: Project, faulty: Faulty, words: tuple[str, ...], fault: str
+) -> None:
+    """Else one more would be begun beside it, and a stop be silent that has a review to run."""
+    project.git()
+    assert run_process(["claudex", "start", "plan", "a topic"], cwd=project.path, env=project.env).code == 0
+    folder = project.path / ".claude" / "claudex"
+    (state,) = folder.glob("*.state")
+    before = state.read_bytes()
+    failing = faulty(f"{fault}={EIO}@{folder if fault == 'list' else state}")
+    if words:
+        done = run_process(words, cwd=project.path, env={**project.env, **failing})
+        said = done.out + done.err
+    else:
+        said = checked_hook(process=True, env=failing).stdout
+    assert "cannot be read (Input/output error)" in said
+    assert list(folder.glob("*.state")) == [state]
+    assert state.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["autopilot-state.json", ".claude/claudex", ".taskie/plans", ".gauntlet/config.yml"])
+def test_an_engine_that_cannot_be_seen_is_not_taken_for_none(project: Project, faulty: Faulty, name: str) -> None:
+    path = project.path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir()
+    done = run_process(["status"], cwd=project.path, env={**project.env, **faulty(f"stat={EIO}@{path}")})
+    assert f"{path} cannot be read (Input/output error)" in done.out + done.err
+
+
+@pytest.mark.parametrize("number", range(1, 5))
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [(("autopilot", "init", "S", "spec.md"), "autopilot-state.json"), (("gauntlet", "init"), ".gauntlet/config.yml")],
+    ids=["autopilot", "gauntlet"],
+)
+def test_what_is_there_is_not_begun_anew_because_it_cannot_be_seen_for_a_moment(
+    project: Project, faulty: Faulty, words: tuple[str, ...], name: str, number: int
+) -> None:
+    project.git()
+    (project.path / "spec.md").write_text("# Spec\n")
+    path = project.path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('{"entry_points": []}\n')
+    run_process(words, cwd=project.path, env={**project.env, **faulty(f"stat={EIO}@/project/{name}#{number}")})
+    assert path.read_text() == '{"entry_points": []}\n'
+
+
 @pytest.mark.parametrize("call", ["open", "read"])
 def test_a_state_that_cannot_be_read_now_is_not_taken_for_a_spoiled_one(
     project: Project, plan: Plan, faulty: Faulty, call: str

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from support import HOOK
-from support.commands import run_process
+from support.commands import PROGRAM, run_process
 from support.faulty import Faulty
 
 from faults.conftest import CheckedHook, Reviewer
@@ -155,6 +155,57 @@ def test_no_update_is_lost(project: Project, due: Plan) -> None:
     os.close(open_gate)
     assert [writer.wait(60) for writer in writers] == [0] * 4
     assert json.loads((due.path / "state.json").read_text())["count"] == 40
+
+
+class TestGates:
+    """One run at a time, by a file in the log directory."""
+
+    LOCK = "gauntlet_logs/.taskie.lock"
+
+    @staticmethod
+    def check(project: Project, command: str) -> None:
+        gates = project.path / ".gauntlet"
+        (gates / "checks").mkdir(parents=True)
+        (gates / "checks" / "lint.yml").write_text(json.dumps({"command": command}))
+        (gates / "config.yml").write_text('{"entry_points": [{"path": ".", "checks": ["lint"]}]}')
+        project.git()
+        (project.path / ".gitignore").write_text("gauntlet_logs/\n")
+        project.git("add", "-A")
+        project.git("commit", "-q", "-m", "Begin")
+        (project.path / "work.txt").write_text("work\n")
+
+    @pytest.mark.parametrize("error", list(ERRORS.values()), ids=list(ERRORS))
+    @pytest.mark.usefixtures("locks")
+    def test_a_run(self, checked_hook: CheckedHook, project: Project, faulty: Faulty, error: int) -> None:
+        self.check(project, f"test -s {self.LOCK} && echo wrong; exit 1")
+        assert_blocked(checked_hook(process=True, env=faulty(f"flock={error}@*")), "wrong")
+
+    @pytest.mark.usefixtures("nowhere", "locks")
+    def test_one_at_a_time(self, checked_hook: CheckedHook, project: Project) -> None:
+        """The check itself runs the gates, while the hook waits for it."""
+        said = project.home / "said"
+        self.check(project, f"'{sys.executable}' '{PROGRAM}' gauntlet run > '{said}' 2>&1; echo wrong; exit 1")
+        assert_blocked(checked_hook(process=True), "wrong")
+        assert "Another gauntlet is already running in this project" in said.read_text()
+        assert "wrong" not in said.read_text()
+
+    @pytest.mark.usefixtures("nowhere", "locks")
+    def test_a_killed_holder_holds_nothing(self, checked_hook: CheckedHook, project: Project, events: Events) -> None:
+        once = project.home / "once"
+        kill = f"mkdir '{once}' && kill -9 $(sed -n 2p {self.LOCK}) && sleep 60"
+        self.check(project, f"{kill}; echo wrong; exit 1")
+        killed = subprocess.run(
+            [HOOK, "--fail-open"],
+            input=json.dumps(events.stop()).encode(),
+            cwd=project.path,
+            env={**project.env, "CLAUDE_PROJECT_DIR": str(project.path)},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert killed.returncode == -9
+        assert (project.path / self.LOCK).exists()
+        assert_blocked(checked_hook(process=True), "wrong")
 
 
 def test_doctor_says_so(project: Project, faulty: Faulty) -> None:
