@@ -27,7 +27,7 @@ def test_the_failure_says_which_version_loses_the_block() -> None:
         assert_blocked(refused)
     first, *rest = str(failure.value).split("\n")
     assert first.startswith("in claude >=2.1.163, <2.1.213: not blocked: the stop is allowed: block lost: reason is 5")
-    assert "claude >=2.1.213, <2.1.326 reads: the stop is blocked by exit 2" in "\n".join(rest)
+    assert "claude >=2.1.213, <2.1.295 reads: the stop is blocked by exit 2" in "\n".join(rest)
     assert_blocked(result('{"decision": "block", "reason": 5}', "claude>=2.1.213", 2, "no"))
 
 
@@ -51,7 +51,7 @@ def test_what_was_not_measured_there_is_a_warning() -> None:
     [
         ("claude", ["claude >=2.1.326"]),
         ("claude==2.1.197", ["claude >=2.1.163, <2.1.213"]),
-        ("claude >= 2.1.300,\n codex", ["claude >=2.1.326", "claude >=2.1.213, <2.1.326", "codex >=0.169.0"]),
+        ("claude >= 2.1.300,\n codex", ["claude >=2.1.326", "claude >=2.1.295, <2.1.326", "codex >=0.169.0"]),
         (["codex", "claude>=9"], ["codex >=0.169.0", "claude >=2.1.326"]),
         ("claude, claude==newest, ,", ["claude >=2.1.326"]),
     ],
@@ -94,5 +94,5 @@ def test_without_the_ini_it_is_the_newest(pytester: pytest.Pytester) -> None:
 
 def test_an_array_in_pyproject(pytester: pytest.Pytester) -> None:
     pytester.makepyprojecttoml('[tool.pytest.ini_options]\ntaskie_clients = ["claude>=2.1.163", "codex"]')
-    pytester.makepyfile(TEST.format("assert len(run_hook(command=':').readings) == 4"))
+    pytester.makepyfile(TEST.format("assert len(run_hook(command=':').readings) == 5"))
     pytester.runpytest("-p", "no:randomly").assert_outcomes(passed=1)
