@@ -24,7 +24,7 @@ MEASURED = (2, 1, 326)
 
 ASKED_OF_ALL = ("test_a_guard_that_fails", "test_without_a_permission", "test_context")
 # Before, the client did not know the switch.
-ON_FAILURE = (2, 1, 299)
+ON_FAILURE = (2, 1, 295)
 
 
 @pytest.fixture(autouse=True)

@@ -72,9 +72,10 @@ def test_whom_a_timeout_kills(
     warned = {who: (tmp_path / who).exists() for who in fate}
     name = "in its own session" if own_session else "in its group"
     observe(f"timeout: a hook and its child {name}, both deaf to SIGTERM", f"{fate}, SIGTERM {warned}")
-    # Measured: 2.1.120 and older kill the whole tree at once; 2.1.197 asks first, and then spares other sessions.
+    # Measured: 2.1.120 and older kill the whole tree at once; 2.1.197 asks first, and then spares other sessions;
+    # 2.1.290 spares nobody.
     polite = version >= (2, 1, 197)
-    spares = own_session and (2, 1, 197) <= version < (2, 1, 325)
+    spares = own_session and (2, 1, 197) <= version < (2, 1, 290)
     assert warned == {"hook": polite, "child": polite}
     assert fate == {"hook": "dead", "child": "alive" if spares else "dead"}
     if polite and not own_session:

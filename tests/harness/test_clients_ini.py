@@ -93,7 +93,7 @@ def test_what_was_not_measured_there_is_a_warning() -> None:
     [
         ("claude", ["claude >=2.1.326"]),
         ("claude==2.1.197", ["claude >=2.1.163, <2.1.213"]),
-        ("claude >= 2.1.300,\n codex", ["claude >=2.1.326", "claude >=2.1.213, <2.1.326", "codex >=0.169.0"]),
+        ("claude >= 2.1.300,\n codex", ["claude >=2.1.326", "claude >=2.1.295, <2.1.326", "codex >=0.169.0"]),
         (["codex", "claude>=9"], ["codex >=0.169.0", "claude >=2.1.326"]),
         ("claude, claude==newest, ,", ["claude >=2.1.326"]),
     ],

@@ -161,7 +161,7 @@ def test_what_nobody_has_seen_is_not_known(event: str, code: int, entry: dict[st
         ("9.9.9", "2.1.326"),
         ("2.1.326", "2.1.326"),
         ("2.1.326-beta.1", "2.1.326"),
-        ("2.1.325 (Claude Code)", "2.1.213"),
+        ("2.1.325 (Claude Code)", "2.1.295"),
         ("v2.1.197", "2.1.163"),
         ("claude 2.1.197", "2.1.163"),
         ("2.1.197.5", "2.1.163"),
@@ -246,7 +246,8 @@ def test_the_ranges_from_a_version_on() -> None:
     found = contracts("claude", "2.1.200")
     assert [one.name for one in found] == [
         "claude >=2.1.326",
-        "claude >=2.1.213, <2.1.326",
+        "claude >=2.1.295, <2.1.326",
+        "claude >=2.1.213, <2.1.295",
         "claude >=2.1.163, <2.1.213",
     ]
 
