@@ -19,6 +19,7 @@ from pytest_taskie.client._runs import FEEDBACK, Run
 
 from .event_outputs import ENDING, POST_TOOL_USE, PRE_TOOL_USE, SESSION_START, SUBAGENT_STOP, USER_PROMPT_SUBMIT
 from .outputs import Output
+from .prompts import prompts
 
 pytestmark = pytest.mark.client
 
@@ -101,18 +102,20 @@ def test_of_a_tool_call(
     assert unheard == [] or version < NEWEST_WORDS
 
 
-@pytest.mark.parametrize("number", range(len(USER_PROMPT_SUBMIT)), ids=[row.name for row in USER_PROMPT_SUBMIT])
-def test_of_a_prompt(number: int, claude_client: Any, rows: Any, version: Version, observe: Observe) -> None:
-    output = USER_PROMPT_SUBMIT[number]
+def test_of_a_prompt(claude_client: Any, rows: Any, version: Version, observe: Observe) -> None:
     command = rows(USER_PROMPT_SUBMIT)
     client = claude_client(hooks={"UserPromptSubmit": command})
     client.agent(repeat("Done."))
-    run = client.prompt(f"row-{number}-")
-    effect = "allowed" if any(request.tools for request in run.requests) else "blocked"
-    observe(f"UserPromptSubmit: {output.name}", effect)
-    assert effect == output.expected(version)
-    if effect == output.effect:
-        assert reading(output, number, "UserPromptSubmit", command).outcome == effect
+    found, judged = {}, {}
+    with prompts(client, version) as prompt:
+        for number, output in enumerate(USER_PROMPT_SUBMIT):
+            run = prompt(f"row-{number}-")
+            found[output.name] = "allowed" if any(request.tools for request in run.requests) else "blocked"
+            observe(f"UserPromptSubmit: {output.name}", found[output.name])
+            if output.expected(version) == output.effect:
+                judged[output.name] = reading(output, number, "UserPromptSubmit", command).outcome
+    assert found == {output.name: output.expected(version) for output in USER_PROMPT_SUBMIT}
+    assert judged == {name: effect for name, effect in found.items() if name in judged}
 
 
 def test_of_a_subagents_stop(claude_client: Any, rows: Any, version: Version, observe: Observe) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Callable
 
@@ -14,23 +13,12 @@ from pytest_taskie.client import ClaudeClient, repeat
 from pytest_taskie.client._runs import FEEDBACK, Run, system_messages
 
 from .outputs import ALLOWED, BLOCKED, LOST, OTHERS, Output
+from .prompts import SESSIONS, prompts
 
 pytestmark = pytest.mark.client
 
 TABLES = {"allowed": ALLOWED, "blocked": BLOCKED, "lost": LOST, "others": OTHERS}
-# Of older clients nobody knows whether a session does as single prompts do.
-SESSIONS = (2, 1, 326)
 Version = tuple[int, ...]
-
-
-@contextmanager
-def prompts(client: ClaudeClient, version: Version) -> Iterator[Callable[[], Run]]:
-    """What gives the run of one prompt: of one session, or of a client for each."""
-    if version < SESSIONS:
-        yield lambda: client.prompt("go on")
-        return
-    with client.session() as session:
-        yield lambda: session.prompt("go on")
 
 
 def effect(run: Run, entries: Sequence[Any]) -> str:
@@ -63,7 +51,7 @@ def test_outputs(
         for output in sorted(TABLES[name], key=lambda output: len(output.stdout)):
             for part, text in (("stdout", output.stdout), ("stderr", output.stderr), ("code", str(output.exit_code))):
                 (tmp_path / part).write_bytes(text.encode())
-            run = prompt()
+            run = prompt("go on")
             entries = run.transcript[before:]
             before = len(run.transcript) if version >= SESSIONS else 0
             found = effect(run, entries)

@@ -257,7 +257,7 @@ def test_the_ranges_from_a_version_on() -> None:
         ("", "PreToolUse", "codex", "the data of codex >=0.169.0 have no event PreToolUse"),
         ("", "PretoolUse", "claude", "have no event PretoolUse; is PreToolUse meant?"),
         ("", "Nonsense", "claude", "have no event Nonsense)"),
-        ('{"decision": "block"}', "SessionEnd", "claude", "no row for block at SessionEnd in claude >=2.1.326"),
+        ('{"continue": false}', "Setup", "claude", "no row for continue-false at Setup in claude >=2.1.326"),
     ],
 )
 def test_what_was_not_measured_is_not_guessed(stdout: str, event: str, client: str, why: str) -> None:
