@@ -32,7 +32,7 @@ def effect(run: Run, entries: Sequence[Any]) -> str:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_outputs(
+def test_output(
     name: str,
     claude_client: type[ClaudeClient],
     hook_file: Callable[..., str],

@@ -71,6 +71,7 @@ def test_switches(claude_client: type[ClaudeClient], project: Project, log: Log,
     client.agent(bash("echo hi"), bash("ls"), bash("exit 3"), "Done.")
     run = client.prompt("go on")
     assert run.answer == "Done."
+    measures("handlers", "command", effect="the command is run, and what it says counts")
     assert (log.times("PreToolUse-plain"), log.times("PreToolUse-if")) == (3, 1)
     without = [event for event in EVENTS if log.times(f"{event}-plain") == 0]
     assert without == []
