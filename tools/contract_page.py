@@ -31,6 +31,20 @@ EFFECTS = """
 Each kind of output, by its effect. `outputs` in the data say of each how it is known, and which test holds it.
 
 """
+SECTIONS = {
+    "handlers": "Kinds of hooks",
+    "switches": "Switches of an entry",
+    "exits": "Exit codes",
+    "limits": "Limits",
+    "signals": "Signals",
+    "environment": "Variables",
+}
+OTHERS = """
+## {}
+
+What is in *italics* was not seen in the real client: it is read in the client's own schema, or reported.
+
+"""
 TOOLS = """
 ## Tools
 
@@ -51,6 +65,9 @@ def page(root: Path) -> str:
     text += EFFECTS
     outputs = {name: output for name, output in data["outputs"].items() if output.get("kinds") or output.get("fields")}
     text += _table(("event", "effects", "fields"), ((n, _effects(o), _answers(o)) for n, o in outputs.items()))
+    for section, title in SECTIONS.items():
+        rows = ((_seen(name, row), _facts(row)) for name, row in data[section].items())
+        text += OTHERS.format(title) + _table(("name", "what is known"), rows)
     text += TOOLS
     return text + _table(("tool", "input", "answer"), ((name, *_tool(tool)) for name, tool in data["tools"].items()))
 
@@ -80,6 +97,23 @@ def _answers(output: Json) -> str:
     return ", ".join(
         f"`{name}`" if row.get("known") == "observed" else f"*{name}*" for name, row in output["fields"].items()
     )
+
+
+def _seen(name: str, row: object) -> str:
+    return f"`{name}`" if isinstance(row, Mapping) and row.get("known") == "observed" else f"*{name}*"
+
+
+def _facts(row: object) -> str:
+    """The effect first, then what else the row says."""
+    if not isinstance(row, Mapping):
+        return str(row)
+    rest = {key: value for key, value in row.items() if key not in ("effect", "known", "held", "reasons")}
+    parts = [str(row["effect"])] if "effect" in row else []
+    return "; ".join([*parts, *(f"{key}: {_value(value)}" for key, value in rest.items())])
+
+
+def _value(value: object) -> str:
+    return ", ".join(f"`{item}`" for item in value) if isinstance(value, list) else str(value)
 
 
 def _tool(tool: Json) -> tuple[str, str]:

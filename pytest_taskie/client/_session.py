@@ -57,6 +57,8 @@ class Session:
         self._rules: list[tuple[str | None, Json, str | None]] = []
         # Answers that wait for a hook: the event, the request's id, the answer.
         self._waiting: list[tuple[str, str, Json]] = []
+        # How many hooks of an event are running.
+        self._hooks: dict[str, int] = {}
         self._elicitation: Json | None = None
         self._numbers = itertools.count(1)
         self._replies: dict[str, ControlReply] = {}
@@ -110,7 +112,7 @@ class Session:
         """From now on say yes when the client asks about this tool (any); `input` is run in place of what it asked.
 
         The client asks the person and its PermissionRequest hooks at the same time and takes the first answer, which
-        is this one; `after="PermissionRequest"` is a person who is slower than such a hook.
+        is this one; `after="PermissionRequest"` is a person who is slower than all such hooks.
         """
         changed = {} if input is None else {"updatedInput": input}
         self._rules.insert(0, (tool, {"behavior": "allow", **changed}, after))
@@ -217,11 +219,8 @@ class Session:
             self._answer(event)
         elif event.get("type") == "control_cancel_request":
             self._waiting = [held for held in self._waiting if held[1] != event.get("request_id")]
-        elif event.get("subtype") == "hook_response":
-            ready = [held for held in self._waiting if held[0] == event.get("hook_event")]
-            self._waiting = [held for held in self._waiting if held not in ready]
-            for _, request, answer in ready:
-                self._reply(request, answer)
+        elif event.get("subtype") in ("hook_started", "hook_response"):
+            self._hook(str(event.get("hook_event")), 1 if event["subtype"] == "hook_started" else -1)
         elif event.get("type") == "control_response":
             response = event.get("response")
             if isinstance(response, Mapping):
@@ -246,6 +245,15 @@ class Session:
             self._waiting.append((after, str(event.get("request_id")), answer))
         else:
             self._reply(str(event.get("request_id")), answer, request)
+
+    def _hook(self, event: str, more: int) -> None:
+        """A hook was started or has ended; after the last one the answers that wait for them are given."""
+        self._hooks[event] = self._hooks.get(event, 0) + more
+        if self._hooks[event] <= 0:
+            ready = [held for held in self._waiting if held[0] == event]
+            self._waiting = [held for held in self._waiting if held not in ready]
+            for _, request, answer in ready:
+                self._reply(request, answer)
 
     def _reply(self, number: str, answer: Json | None, request: Json | None = None) -> None:
         response: dict[str, Any] = {"request_id": number}

@@ -132,7 +132,7 @@ def measures(
     request: pytest.FixtureRequest,
     pytestconfig: pytest.Config,
     version: tuple[int, ...],
-) -> Callable[..., None]:
+) -> Iterator[Callable[..., None]]:
     """Keep what was measured of a row of another section of the contract data, which has to say the same."""
 
     def write(section: str, name: str, **facts: object) -> None:
@@ -140,9 +140,13 @@ def measures(
             return
         record_property(FACT, json.dumps([section, name, facts, request.node.nodeid]))
         row = _contract.load("claude", installation("claude", pytestconfig).version).get(section, {}).get(name, {})
-        assert {key: row.get(key) for key in facts} == facts
+        known = {key: row.get(key) for key in facts}
+        if known != facts:
+            wrong.append(f"{section}, {name}: {facts}, and the data say {known}")
 
-    return write
+    wrong: list[str] = []
+    yield write
+    assert wrong == []
 
 
 def tells(run: Any, text: str) -> bool:

@@ -68,8 +68,9 @@ def outputs_section(stored: Mapping[str, Any], effects: Sequence[Effect]) -> Jso
     for event, name, effect, held in effects:
         part = "fields" if name.startswith(f"{_contract.SPECIFIC}.") else "kinds"
         was = stored.get(event, {}).get(part, {}).get(name, {})
-        # What is said beside an effect holds of that effect alone.
-        more = {key: value for key, value in was.items() if key not in BASIC and was.get("effect", effect) == effect}
+        # The words beside a kind's effect are of that effect alone.
+        same = part == "fields" or was.get("effect") == effect
+        more = {key: value for key, value in was.items() if key not in BASIC and same}
         kept = section.setdefault(event, {"kinds": {}, "fields": {}})[part]
         typed = {key: was[key] for key in ("type",) if key in was}
         kept[name] = {**typed, "effect": effect, "known": "observed", "held": held, **more}

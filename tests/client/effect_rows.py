@@ -152,7 +152,9 @@ def rows(event: str) -> list[Row]:
     able = blocking if event in BLOCKABLE else plain
     landing = [Row("context", say(event, {"additionalContext": WORDS}))] if event in WITH_CONTEXT else []
     other = OTHERWISE.get(event)
-    usual = [other if other and row.kind == other.kind else row for row in able(event)]
+    # Where every hook has to print a path a second one, which says nothing, would fail.
+    usual = [row for row in able(event) if not (row.strict and event == "WorktreeCreate")]
+    usual = [other if other and row.kind == other.kind else row for row in usual]
     return [*usual, *landing, *OWN.get(event, ())]
 
 

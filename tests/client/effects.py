@@ -33,6 +33,6 @@ def observed(kind: str, seen: Seen, words: str) -> str:
 
 def stored(kind: str, effect: str) -> str:
     """The effect as the data name it: what asks for something and does not get it is refused or ignored."""
-    if effect != "allowed" or kind.split("+")[0] in MODEST:
+    if effect != "allowed" or kind.replace("onFailure=block+", "").split("+")[0] in MODEST:
         return effect
     return "refused" if "refused" in kind else "ignored"

@@ -96,7 +96,7 @@ def _displayed(stage: Stage, number: int) -> bool:
 
 def _told_to_try_again(stage: Stage, number: int) -> bool:
     told = [a_refusal(stage, number + more, "").news for more in (0, 100)]
-    return ["retry" in text for text in told] == [True, False]
+    return ["you may retry" in text for text in told] == [True, False]
 
 
 def _watched(scene: Scene) -> Callable[[Stage, int], bool]:

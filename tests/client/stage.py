@@ -110,9 +110,12 @@ class Stage:
     @contextmanager
     def silent(self, event: str) -> Iterator[None]:
         """Meanwhile its hook says nothing."""
-        kept = (self.folder / "now" / event).rename(self.folder / "kept")
+        names = [name for name in (event, f"{event}{STRICT}") if (self.folder / "now" / name).exists()]
+        for name in names:
+            (self.folder / "now" / name).rename(self.folder / name)
         yield
-        kept.rename(self.folder / "now" / event)
+        for name in names:
+            (self.folder / name).rename(self.folder / "now" / name)
 
     def waits(self, event: str) -> str:
         """A command that ends once the event's hook has spoken."""

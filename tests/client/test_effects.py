@@ -75,13 +75,17 @@ Keeps = Callable[[str, str, str], list[str]]
 
 
 @pytest.mark.parametrize("event", SCENES)
-def test_outputs(event: str, stage: Callable[..., Stage], keeps: Keeps) -> None:
+def test_outputs(event: str, stage: Callable[..., Stage], keeps: Keeps, measures: Callable[..., None]) -> None:
     special: dict[str, Any] = AUTO if event == "PermissionDenied" else {"args": (), "env": {}}
     it = stage(event, *special["args"], env=special["env"])
     wrong = []
     with it.opens():
         for number, row in enumerate(rows(event)):
             wrong += play(it, event, row, number, SCENES[event], keeps)
+        if event == "PreToolUse":
+            measures(
+                "switches", "onFailure", values=["block"], effect="a hook that fails, or does not end in time, blocks"
+            )
         for number, field in enumerate(FIELDS.get(event, ()), 100):
             wrong += play_field(it, event, field, number, keeps)
     assert wrong == []

@@ -136,6 +136,17 @@ def test_an_observed_row_names_the_test_that_holds_it(event: str) -> None:
             assert parameter in ("", f"{event}]"), row
 
 
+@pytest.mark.parametrize("section", ["handlers", "switches", "environment", "exits", "limits", "signals"])
+def test_so_does_each_row_of_the_other_sections(section: str) -> None:
+    found = load("claude", SEEN)[section]
+    assert found
+    for name, row in found.items():
+        assert row["known"] in ("observed", "schema", "reported"), name
+        assert ("held" in row) == (row["known"] == "observed"), name
+        path, _, test = row.get("held", "").partition("::")
+        assert not path or f"def {test.partition('[')[0]}(" in (ROOT / path).read_text(), name
+
+
 @pytest.mark.parametrize("event", SCENES)
 def test_every_row_that_is_played_is_in_the_data(event: str) -> None:
     observed = {name for name, row in kinds(event).items() if row["known"] == "observed"}
@@ -258,7 +269,7 @@ def test_the_ranges_from_a_version_on() -> None:
         ("", "PreToolUse", "codex", "the data of codex >=0.169.0 have no event PreToolUse"),
         ("", "PretoolUse", "claude", "have no event PretoolUse; is PreToolUse meant?"),
         ("", "Nonsense", "claude", "have no event Nonsense)"),
-        ('{"decision": "block"}', "SessionEnd", "claude", "no row for block at SessionEnd in claude >=2.1.326"),
+        ('{"continue": false}', "Setup", "claude", "no row for continue-false at Setup in claude >=2.1.326"),
     ],
 )
 def test_what_was_not_measured_is_not_guessed(stdout: str, event: str, client: str, why: str) -> None:
