@@ -5,6 +5,7 @@ Knows no use of it. `tempfile` would leave it for good, and takes longer to impo
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 NAME = "taskie-scratch-"
+TRIES = 10  # another one may sweep it before it is locked
 
 
 class Scratch:
@@ -33,12 +35,13 @@ class Scratch:
     def make(self) -> str:
         """Where it is; OSError if it cannot be made."""
         self._sweep()
-        while True:
+        for _ in range(TRIES):
             self._path = os.path.join(self._directory, f"{self._name}{os.getpid()}-{time.monotonic_ns():x}")
             os.mkdir(self._path, 0o700)
             self._lock = Lock(self._path)
             if _is_taken(self._lock) and os.path.isdir(self._path):
                 return self._path  # and nobody has swept it before it was locked
+        raise OSError(errno.ENOLCK, f"no folder could be locked in {self._directory}")
 
     def remove(self) -> None:
         if self._lock is not None:

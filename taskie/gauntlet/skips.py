@@ -44,7 +44,7 @@ class Skip(Value):
 def load(ledger: SkipLedger, warnings: list[str] | None = None) -> list[Skip]:
     """All that are recorded, whatever has become of them. Of what somebody else wrote: none, and a warning.
 
-    Without `warnings` they are about to be written anew: then what the disk does not give now is an error.
+    Without `warnings` they are about to be written again: then what the disk does not give now is an error.
     """
     try:
         found = ledger.read() or {}

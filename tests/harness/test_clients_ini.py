@@ -136,5 +136,5 @@ def test_without_the_ini_it_is_the_newest(pytester: pytest.Pytester) -> None:
 
 def test_an_array_in_pyproject(pytester: pytest.Pytester) -> None:
     pytester.makepyprojecttoml('[tool.pytest.ini_options]\ntaskie_clients = ["claude>=2.1.163", "codex"]')
-    pytester.makepyfile(TEST.format("assert len(run_hook(command=':').readings) == 4"))
+    pytester.makepyfile(TEST.format("assert len(run_hook(command=':').readings) == 5"))
     pytester.runpytest("-p", "no:randomly").assert_outcomes(passed=1)

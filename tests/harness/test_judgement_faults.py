@@ -183,7 +183,7 @@ def test_a_plugins_hook_is_forgiven_more() -> None:
     assert judge(2, "", missing, "UserPromptSubmit", plugin=True).outcome == "allowed"
     for event in ("PreToolUse", "PostToolUse"):
         assert judge(2, "", missing, event, plugin=True).outcome == "blocked"
-    assert judge(2, "", missing, "TaskCreated").outcome == "unknown"
+    assert judge(2, "", missing, "ConfigChange").outcome == "unknown"
 
 
 @pytest.mark.parametrize(("text", "over"), [("x" * 10_000, False), ("x" * 10_001, True), ("\U0001f642" * 5001, True)])
