@@ -147,10 +147,14 @@ def forget() -> None:
 
 def contracts(client: str, least: str, folder: Path | None = None) -> list[Contract]:
     """What holds for a client from a version on, the newest first: each file that one of these versions needs."""
+    found = every(client, folder)
+    return found[: 1 + found.index(contract(client, least, folder))]
+
+
+def every(client: str, folder: Path | None = None) -> list[Contract]:
+    """All that there is of a client, the newest first."""
     folder = folder or FOLDER
-    oldest = contract(client, least, folder)
-    starts = _starts(client, folder)
-    return [_read(folder, client, first) for first in reversed(starts[starts.index(oldest.first) :])]
+    return [_read(folder, client, first) for first in reversed(_starts(client, folder))]
 
 
 def numbers(version: object) -> Numbers | None:

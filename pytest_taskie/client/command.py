@@ -30,6 +30,8 @@ examples:
   taskie client install 2.1.197 2.0.60     these versions of Claude Code
   taskie client install codex@0.166.0      this version of Codex
   taskie client list
+  taskie client contract PreToolUse        what its hooks are told, and what becomes of their answers
+  taskie client contract --html page.html  all of that as a page with a search
   taskie client check                      what differs between all installed versions of Claude Code
   taskie client check 2.1.197 2.0.60 --markdown docs/client-versions.md
   taskie client check latest --new         whether a client that has just come out does anything differently
@@ -64,6 +66,11 @@ def _parser() -> argparse.ArgumentParser:
     add.set_defaults(run=_install)
     show = commands.add_parser("list", help="show the installed clients", description="Show the installed clients.")
     show.set_defaults(run=_list)
+    contract = commands.add_parser("contract", help="what a hook is told at an event, and what becomes of its answer")
+    contract.add_argument("event", nargs="?", metavar="EVENT", help="such as PreToolUse; without it, their names")
+    contract.add_argument("--client", default="claude", choices=KINDS)
+    contract.add_argument("--html", type=Path, metavar="FILE", help="write all of it as a page with a search")
+    contract.set_defaults(run=_contract)
     commands.add_parser("check", help="run the contract suite in several versions and compare")
     return parser
 
@@ -87,6 +94,25 @@ def _list(arguments: argparse.Namespace) -> int:
         print(f"{client.kind:<7} {client.version:<12} {client.command[-1]}")
     if not found:
         print(f"No client in {cache_root()}. `taskie client install` fetches the newest Claude Code with npm.")
+    return DONE
+
+
+def _contract(arguments: argparse.Namespace) -> int:
+    from pytest_taskie import _contract_page as page
+    from pytest_taskie._contract import ContractError
+
+    try:
+        if arguments.html:
+            arguments.html.write_text(page.html(arguments.client), encoding="utf-8")
+            print(arguments.html)
+        elif arguments.event:
+            print(page.text(arguments.event, arguments.client), end="")
+        else:
+            print("\n".join(page.events(arguments.client)))
+    except ContractError as error:
+        raise ClientError(str(error)) from None
+    except OSError as error:
+        raise ClientError(f"{arguments.html} cannot be written: {error.strerror}") from None
     return DONE
 
 
