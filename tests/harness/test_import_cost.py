@@ -32,6 +32,8 @@ LATER = {
     "pytest_taskie._results",
     "pytest_taskie._running",
     "pytest_taskie._sorting",
+    "pytest_taskie._transcript",
+    "pytest_taskie._transcript_lines",
     "pytest_taskie._workspace",
     "socketserver",
     "taskie",
