@@ -21,5 +21,4 @@ def steer(sequence: str, file: IO[str] | None = None) -> None:
 
 def redraw(text: str, file: IO[str] | None = None) -> None:
     """Write over the line that the cursor is in."""
-    steer("\r\x1b[K", file)
-    say(text, file=file, end="", flush=True)
+    steer(f"\r{harmless(text)}\x1b[K", file)  # at once, or it would flicker

@@ -264,7 +264,7 @@ def _on_a_terminal(run: Runs, script: str) -> str:
 
 def test_progress_on_a_terminal(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     Leap(run.root, 2.9, monkeypatch)
-    assert _on_a_terminal(run, f"echo out; {Leap.LEAP}") == "\rrunning for 2 s\r\x1b[K"
+    assert _on_a_terminal(run, f"echo out; {Leap.LEAP}") == "\rrunning for 2 s\x1b[K\r\x1b[K"
 
 
 def test_no_progress_of_what_is_quick(run: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
