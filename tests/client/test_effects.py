@@ -7,6 +7,7 @@ A session of each event plays all its rows, one after another. What is observed 
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any, Callable
@@ -201,5 +202,5 @@ def differs(reading: Reading, effect: str, seen: Seen, event: str) -> list[str]:
 
 
 def words(text: object) -> str:
-    """Without the ends of lines, which an error's text has not."""
-    return " ".join(str(text).split())
+    """Without the ends of lines: in an error the client puts another character in their place."""
+    return re.sub(r"[\s\ufffd]+", " ", str(text)).strip()
