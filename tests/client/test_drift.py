@@ -262,16 +262,22 @@ def test_a_client_whose_events_are_not_in_the_data_is_only_named(
     assert contract_data.stored("2.1.5") == {**before, "measured": named}
 
 
+@pytest.fixture(scope="session")
+def chosen(pytestconfig: pytest.Config) -> Installation:
+    """The client under test; asked for before a test has data of its own, which may not know it."""
+    return installation("claude", pytestconfig)
+
+
 @pytest.mark.client
 def test_a_client_that_is_newer_than_the_data_raises_the_alarm(
     tmp_path: Path,
     data: Callable[[Json], None],
     monkeypatch: pytest.MonkeyPatch,
-    pytestconfig: pytest.Config,
+    chosen: Installation,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The real client, checked with data of the time before it had an event; no test provokes the event."""
-    client = installation("claude", pytestconfig)
+    client = chosen
     if client.version is None or client.numbers < (2, 1, 326):
         pytest.skip("there are no data on the events of a client that old")
     whole = copy.deepcopy({k: v for k, v in json.loads(WHOLE).items() if k in ("events", "program", "tools")})
