@@ -23,8 +23,8 @@ MEASURED = (2, 1, 326)
 ASKED_OF_ALL = ("test_a_guard_that_fails", "test_without_a_permission", "test_context")
 # Before, the client did not know the switch.
 ON_FAILURE = (2, 1, 295)
-# In 1.0.120 what comes late of a tool call is not told.
-LATE_AT_A_TOOL = (2, 0, 60)
+# In 2.0.60 what comes late of a tool call is not told; no version in between was asked.
+LATE_AT_A_TOOL = (2, 1, 90)
 
 
 @pytest.fixture(autouse=True)
