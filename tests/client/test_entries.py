@@ -120,5 +120,5 @@ def test_context(
     landed = any("think of the tests" in json.dumps(request.messages) for request in run.requests)
     observe(f"{event}: {kind} is context", landed)
     assert landed == (judge_here(0, stdout, "", event, command).context == "think of the tests")
-    late = kind == "async" and version >= LATE_AT_A_TOOL
-    assert landed == (late or event != "PostToolUse")
+    told_late = kind == "async" and version >= LATE_AT_A_TOOL
+    assert landed == (told_late or event != "PostToolUse")
