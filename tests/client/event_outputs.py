@@ -9,9 +9,11 @@ from .outputs import BLOCK, OBJECT_FIRST, STRAY_REFUSED, Effect, Output, block
 
 # Before, an object that the client refuses made it forget the exit code.
 REFUSED_FIRST: Mapping[str, Effect] = {"2.1.213": "allowed"}
-# In 2.0.60 a permission that is not denied is given, whatever else the hook says. No version in between was asked.
+# In 2.0.60 a permission that is not denied is given, whatever else the hook says; in 2.1.90 still where the hook says
+# `allow`. No version in between was asked.
 PERMITTED: Mapping[str, Effect] = {"2.1.120": "allowed"}
-PERMITTED_BESIDE_A_BLOCK: Mapping[str, Effect] = {"2.0.60": "blocked", **PERMITTED}
+UNASKED: Mapping[str, Effect] = {"2.1.90": "allowed"}
+BESIDE_A_BLOCK: Mapping[str, Effect] = {"2.0.60": "blocked"}
 
 
 def specific(event: str, **fields: object) -> str:
@@ -112,16 +114,16 @@ PRE_TOOL_USE = [
         "block beside allow",
         "blocked",
         beside(deny(permissionDecision="allow"), **json.loads(BLOCK)),
-        before=PERMITTED_BESIDE_A_BLOCK,
+        before={**BESIDE_A_BLOCK, **PERMITTED},
     ),
     Output(
         "block beside ask",
         "blocked",
         beside(deny(permissionDecision="ask"), **json.loads(BLOCK)),
-        before=PERMITTED_BESIDE_A_BLOCK,
+        before={**BESIDE_A_BLOCK, **UNASKED},
     ),
     Output(
-        "block beside defer", "blocked", beside(deny(permissionDecision="defer"), **json.loads(BLOCK)), before=PERMITTED
+        "block beside defer", "blocked", beside(deny(permissionDecision="defer"), **json.loads(BLOCK)), before=UNASKED
     ),
     Output("block beside deny", "blocked", beside(deny(permissionDecisionReason="other words"), **json.loads(BLOCK))),
     Output(
@@ -129,10 +131,8 @@ PRE_TOOL_USE = [
         "blocked",
         beside(deny(permissionDecisionReason=None), **json.loads(BLOCK)),
     ),
-    Output("ask", "asked", deny(permissionDecision="ask"), before=PERMITTED),
-    Output(
-        "ask, exit 2", "blocked", deny(permissionDecision="ask"), exit_code=2, stderr="more please", before=PERMITTED
-    ),
+    Output("ask", "asked", deny(permissionDecision="ask"), before=UNASKED),
+    Output("ask, exit 2", "blocked", deny(permissionDecision="ask"), exit_code=2, stderr="more please", before=UNASKED),
 ]
 
 POST_TOOL_USE = common("PostToolUse", "PreToolUse")

@@ -25,6 +25,8 @@ MEASURED = (2, 1, 326)
 ASKED_OF_ALL = ("test_a_guard_that_fails", "test_without_a_permission", "test_context")
 # Before, the client did not know the switch.
 ON_FAILURE = (2, 1, 295)
+# In 2.0.60 what comes late of a tool call is not told; no version in between was asked.
+LATE_AT_A_TOOL = (2, 1, 90)
 
 
 @pytest.fixture(autouse=True)
@@ -146,7 +148,8 @@ def test_context(
     observe(f"{event}: {kind} is context", landed)
     assert kind != "async" or keeps(event, "async", "context" if landed else "allowed") == []
     assert landed == (judge_here(0, stdout, "", event, command).context == "think of the tests")
-    assert landed == (kind == "async" or event != "PostToolUse")
+    told_late = kind == "async" and version >= LATE_AT_A_TOOL
+    assert landed == (told_late or event != "PostToolUse")
 
 
 def test_once_is_ignored(
