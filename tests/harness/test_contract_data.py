@@ -136,6 +136,12 @@ def test_an_observed_row_names_the_test_that_holds_it(event: str) -> None:
             assert parameter in ("", f"{event}]"), row
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_nothing_was_observed_in_a_range_of_which_no_version_was_measured(path: Path) -> None:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    assert data["measured"] or '"observed"' not in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("section", ["handlers", "switches", "environment", "exits", "limits", "signals"])
 def test_so_does_each_row_of_the_other_sections(section: str) -> None:
     found = load("claude", SEEN)[section]
