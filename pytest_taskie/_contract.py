@@ -257,7 +257,7 @@ def _wrong(stored: Any, client: str, first: str) -> str | None:
             return spoiled.format(f"{name} is not an object")
     for event, told in stored.get("events", {}).items():
         parts = [told.get(part) for part in ("fields", "situations")] if isinstance(told, dict) else [None]
-        if not all(isinstance(part, dict) and part for part in parts):
+        if not all(isinstance(part, dict) for part in parts) or not parts[0]:
             return spoiled.format(f"events.{event} does not say what is sent")
     for event, output in stored["outputs"].items():
         for part in ("kinds", "fields"):

@@ -118,7 +118,7 @@ class Events(ToolEvents):
         where = str(situation or "") or _situation(events[event_name]["situations"], given)
         names = events[event_name]["situations"].get(where)
         if names is None:
-            seen = ", ".join(events[event_name]["situations"])
+            seen = ", ".join(events[event_name]["situations"]) or "none, since nobody has seen the client send it"
             raise ValueError(f"{event_name} was not seen in the situation {where!r}. It was in: {seen}.")
         event: Json = {name: self._value(name, known[name].get("example")) for name in _with_agent(names, given)}
         server = str(given.get("tool_name", "")).split("__")

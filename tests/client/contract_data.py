@@ -92,9 +92,11 @@ def stored(version: str) -> Json:
     """What the data say of a version; nothing for one that is older than all of them."""
     _contract.forget()
     try:
-        return _contract.load("claude", version)
+        wanted = _contract.numbers(version) or ()
     except _contract.ContractError:
-        return {}
+        return {}  # a program that was given by its path
+    older = not any(_contract.not_newer(one.first, wanted) for one in _contract.every("claude"))
+    return {} if older else _contract.load("claude", version)
 
 
 def drift(data: Json, sections: Mapping[str, Any]) -> list[str]:

@@ -70,7 +70,7 @@ def test_ranges_between_which_another_says_something_else_stay_apart() -> None:
     names = [line.split(" read")[0] for line in told]
     assert len(names) == len({line.split(": ", 1)[1] for line in told})
     assert names[0].startswith("claude >=")
-    assert "unknown: not measured; run it in claude_client (no row for ask at PreToolUse)" in "\n".join(told)
+    assert "unknown: not measured; run it in codex_client (the data have no event PreToolUse)" in "\n".join(told)
 
 
 def test_what_was_not_measured_in_several_is_one_warning(recwarn: pytest.WarningsRecorder) -> None:
