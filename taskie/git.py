@@ -7,7 +7,7 @@ import os
 import signal
 import time
 
-from taskie.errors import CommandError
+from taskie.errors import CommandError, Interrupted
 from taskie.programs import TICK, find_program
 from taskie.protocol import shown
 from taskie.signals import Signals
@@ -85,11 +85,17 @@ class GitCall:
         self._until = min(max(time.monotonic() + 0.1, deadline), time.monotonic() + 3600.0)
         self._files: list[int] = []
         try:
-            self._files = [_nameless(given), _nameless(), _nameless()]
-            self._child = start(argv, git.root, env, *self._files)
-        except (OSError, ValueError) as error:
-            self._close()
-            raise self._failure(f"git could not be started ({error})") from None
+            with Signals():  # they wait until we know what has been started
+                try:
+                    self._files = [_nameless(given), _nameless(), _nameless()]
+                    self._child = start(argv, git.root, env, *self._files)
+                except (OSError, ValueError) as error:
+                    self._close()
+                    raise self._failure(f"git could not be started ({error})") from None
+                RUNNING.append(self)
+        except Interrupted:
+            self.end()
+            raise
 
     def answer(self, signals: Signals) -> tuple[int, bytes, bytes]:
         """Wait for it. `failure` if it takes too long; a signal to us ends the wait."""
@@ -100,12 +106,17 @@ class GitCall:
             self._pause(signals, min(TICK, left))
         return code, _content(self._files[1]), _content(self._files[2])
 
-    def end(self) -> None:
-        """Whatever has happened, it is not left running."""
+    def kill(self) -> None:
         if self._child.poll() is None:
             os.killpg(self._child.pid, signal.SIGKILL)  # it is not reaped, so the number is its own
-            while self._child.poll() is None:
-                time.sleep(0.002)
+
+    def end(self) -> None:
+        """Whatever has happened, it is not left running."""
+        self.kill()
+        while self._child.poll() is None:
+            time.sleep(0.002)
+        if self in RUNNING:
+            RUNNING.remove(self)
         self._close()
 
     def _pause(self, signals: Signals, seconds: float) -> None:
@@ -124,6 +135,15 @@ class GitCall:
         for fd in self._files:
             close(fd)
         self._files = []
+
+
+RUNNING: list[GitCall] = []
+
+
+def kill_all() -> None:
+    """For a signal that may come at any moment: whoever has called git may not even know it yet."""
+    for call in RUNNING:
+        call.kill()
 
 
 class GitCalls(list[GitCall]):

@@ -13,7 +13,7 @@ from taskie.errors import Interrupted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import FrameType
     from typing import Any
 
@@ -67,13 +67,14 @@ class Signals:
 
 class InterruptedAtOnce:
     """Until `release`, the same signals raise `Interrupted` wherever we are: nothing is half done, but something runs
-    that has to be ended."""
+    that has to be ended: `end` does that first, since the one who has started it may not know of it yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, end: Callable[[], None]) -> None:
+        self._end = end
         self._handlers: dict[int, Any] = {}
         for number in ENDING:
             try:
-                self._handlers[number] = signal.signal(number, _interrupt)
+                self._handlers[number] = signal.signal(number, self._interrupt)
             except ValueError:
                 break  # not the main thread
 
@@ -81,6 +82,6 @@ class InterruptedAtOnce:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise Interrupted(number)
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._end()
+        raise Interrupted(number)

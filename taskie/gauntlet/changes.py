@@ -7,7 +7,7 @@ import os
 from taskie import engines, tree
 from taskie.gauntlet import MARKER
 from taskie.gauntlet.verdict import Unable
-from taskie.git import in_chunks, split_paths
+from taskie.git import in_chunks, kill_all, split_paths
 from taskie.signals import InterruptedAtOnce
 from taskie.values import Value
 
@@ -39,7 +39,7 @@ class Looking:
 
     def __init__(self, root: str, env: Mapping[str, str], until: float) -> None:
         self.repository: GatedRepository | None = None
-        self._interrupted = InterruptedAtOnce()
+        self._interrupted = InterruptedAtOnce(kill_all)
         try:
             self.repository = GatedRepository(root, env, until)
             self.repository.begin_look()

@@ -292,6 +292,39 @@ def test_git_is_ended_by_a_signal(checks: Place) -> None:
     assert checks.survivors() == {}
 
 
+# A signal that comes when git has been started, and whoever has started it does not know yet.
+AT_ONCE = """
+import os, signal, sys, time
+sys.path.insert(0, sys.argv[1])
+from taskie import git
+from taskie.errors import Interrupted
+from taskie.gauntlet.changes import Looking
+start = git.start
+def started(*arguments):
+    child = start(*arguments)
+    print(child.pid, flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return child
+git.start = started
+try:
+    Looking(sys.argv[2], os.environ, time.monotonic() + 60)
+except Interrupted:
+    print("interrupted")
+"""
+
+
+def test_git_is_ended_by_a_signal_at_its_start(checks: Place) -> None:
+    git = checks.folder / "bin" / "git"
+    git.write_text("#!/bin/sh\nexec sleep 600\n")
+    git.chmod(0o755)
+    env = {**os.environ, "PATH": f"{git.parent}:{os.environ['PATH']}"}
+    command = [sys.executable, "-I", "-S", "-c", AT_ONCE, str(ROOT), str(checks.folder)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=30)
+    pid, said = done.stdout.split()
+    assert said == "interrupted"
+    assert not Path(f"/proc/{pid}").exists()
+
+
 # A program of a few words, whose keeper is not told, or cannot tell, that it has ended.
 UNHEARD = """
 import os, signal, sys, time
