@@ -22,6 +22,7 @@ NAMES = {"claude": "Claude Code", "codex": "Codex"}
 OUTPUT = {
     "nothing": "nothing on stdout, exit 0",
     "object": "an object",
+    "nothing+object": "an object that decides nothing",
     "text": "plain text on stdout",
     "context": "additionalContext",
     "approve": '"decision": "approve"',
@@ -151,6 +152,8 @@ def _kinds(known: _contract.Contract, event: str) -> Mapping[str, Json]:
 
 def meaning(kind: str) -> str:
     """A row's name in words."""
+    if kind in OUTPUT:
+        return OUTPUT[kind]
     parts = [part for name in kind.split("+") for part in _contract.PARTS.get(name, (name,))]
     return ", ".join(OUTPUT.get(part, part.replace("=", ": ", 1)) for part in parts)
 

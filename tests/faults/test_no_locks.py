@@ -66,11 +66,8 @@ def test_one_review_at_a_time(
     assert "Another session is reviewing" in json.loads(said.read_text())["systemMessage"]
 
 
-@pytest.mark.usefixtures("nowhere", "locks")
-def test_a_killed_holder_holds_nothing(
-    checked_hook: CheckedHook, due: Plan, reviewer: Reviewer, events: Events, project: Project
-) -> None:
-    reviewer.runs(f"kill -9 $(sed -n 2p '{due.path}/.taskie.lock')")
+def stop_until_killed(project: Project, events: Events) -> None:
+    """A stop whose hook what it runs kills."""
     killed = subprocess.run(
         [HOOK, "--fail-open"],
         input=json.dumps(events.stop()).encode(),
@@ -81,6 +78,14 @@ def test_a_killed_holder_holds_nothing(
         check=False,
     )
     assert killed.returncode == -9
+
+
+@pytest.mark.usefixtures("nowhere", "locks")
+def test_a_killed_holder_holds_nothing(
+    checked_hook: CheckedHook, due: Plan, reviewer: Reviewer, events: Events, project: Project
+) -> None:
+    reviewer.runs(f"kill -9 $(sed -n 2p '{due.path}/.taskie.lock')")
+    stop_until_killed(project, events)
     assert (due.path / ".taskie.lock").exists()
     reviewer.reviews(due.path)
     assert_blocked(checked_hook(process=True))
@@ -194,16 +199,7 @@ class TestGates:
         once = project.home / "once"
         kill = f"mkdir '{once}' && kill -9 $(sed -n 2p {self.LOCK}) && sleep 60"
         self.check(project, f"{kill}; echo wrong; exit 1")
-        killed = subprocess.run(
-            [HOOK, "--fail-open"],
-            input=json.dumps(events.stop()).encode(),
-            cwd=project.path,
-            env={**project.env, "CLAUDE_PROJECT_DIR": str(project.path)},
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-        assert killed.returncode == -9
+        stop_until_killed(project, events)
         assert (project.path / self.LOCK).exists()
         assert_blocked(checked_hook(process=True), "wrong")
 

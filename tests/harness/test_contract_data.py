@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from client.effect_rows import rows
-from client.event_outputs import ENDING, POST_TOOL_USE, PRE_TOOL_USE, SESSION_START, SUBAGENT_STOP, USER_PROMPT_SUBMIT
-from client.outputs import OUTPUTS, Output
+from client.event_outputs import ENDING
+from client.outputs import Output
 from client.scenes import SCENES
+from client.test_rows import ROWS
 
 from pytest_taskie import judge
 from pytest_taskie._contract import EFFECTS, FOLDER, ContractError, clients, contract, contracts, load, numbers
@@ -20,14 +21,6 @@ ROOT = Path(__file__).parents[2]
 FILES = sorted(FOLDER.glob("*.json"))
 # Those of docs/client-versions.md.
 VERSIONS = ("2.1.326", "2.1.325", "2.1.197", "2.1.120", "2.0.60", "1.0.120")
-ROWS = {
-    "Stop": OUTPUTS,
-    "SubagentStop": SUBAGENT_STOP,
-    "PreToolUse": PRE_TOOL_USE,
-    "PostToolUse": POST_TOOL_USE,
-    "UserPromptSubmit": USER_PROMPT_SUBMIT,
-    "SessionStart": SESSION_START,
-}
 
 
 def said(output: Output, event: str, version: str) -> str:
