@@ -40,7 +40,10 @@ TESTS: dict[str, tuple[str, ...]] = {
     "taskie/autopilot": ("tests/autopilot",),
     "taskie/setup": ("tests/setup", "tests/gauntlet/test_init.py"),
     "taskie/report": ("tests/report",),
-    "taskie": ("tests/core", "tests/hook", "tests/cli", "tests/faults", "tests/gauntlet/test_repository.py"),
+    "taskie": (
+        *("tests/core", "tests/hook", "tests/cli", "tests/trust", "tests/faults"),
+        "tests/gauntlet/test_repository.py",
+    ),
     "pytest_taskie": ("tests/harness",),
 }
 
