@@ -56,7 +56,7 @@ def choose(loops: Sequence[Loop], root: str, session_id: str | None) -> Choice:
             return Choice(None, f"loop {loop.review_id} belongs to another session", loop)
     # What was given up is over; a phase that nobody knows is not.
     left = next((loop for loop in ours if loop.phase != CANCELLED), None)
-    return Choice(left, "" if left else "no active loop")
+    return Choice(left) if left else Choice(None, "no active loop")
 
 
 def untold(loops: Sequence[Loop], root: str, session_id: str | None) -> list[Loop]:

@@ -133,6 +133,20 @@ class TestAtTheCoder:
         autopilot.advance("coder", **CODER)
         assert "what nobody reports is not noticed" in autopilot.state["loop"]["warnings"][0]
 
+    def test_what_engines_keep_and_somebody_has_committed_is_not_too_many(
+        self, autopilot: Autopilot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is never looked at, which does not make it gone."""
+        monkeypatch.setattr("taskie.autopilot.changes.MOST", 1)
+        kept = (".taskie/plans/p/plan.md", "lib/__pycache__/x.pyc")
+        for name in kept:
+            autopilot.write(name, "x\n")
+        autopilot.project.git("add", "-f", *kept)
+        autopilot.project.git("commit", "-q", "-m", "More", *kept)
+        autopilot.begin("first")
+        autopilot.write("c", "x\n")
+        assert "changed, and not in files_changed: c" in autopilot.refused("coder", **CODER)
+
 
 class TestAtTheCommit:
     def test_one_that_came_after_the_coder(self, ready: Autopilot) -> None:

@@ -193,7 +193,7 @@ class TestACheck:
 class TestTheLogs:
     def test_a_file_in_their_place(self, failing: Gauntlet) -> None:
         failing.write("gauntlet_logs", "")
-        answered(failing.stop(), "infrastructure_error", "log directory")
+        answered(failing.stop(), "infrastructure_error", "gauntlet_logs cannot be made (File exists)")
 
     def test_read_only(self, failing: Gauntlet, run_hook: RunHook) -> None:
         failing.logs.mkdir(mode=0o555)

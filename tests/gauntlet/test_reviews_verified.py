@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_taskie import FakeCli, assert_approved, assert_blocked
+from taskie.gauntlet.ledger import Ledger
 
 from .gates import Gauntlet
 from .reviewing import PASS, client
@@ -92,6 +93,19 @@ class TestG22TheQuestion:
         assert again(found, fake_claude).json["status"] == "passed"
         assert "+value_50 = 50\n" in fake_claude.calls[1].stdin
         assert "ten is wrong" in fake_claude.calls[1].stdin
+
+    @pytest.mark.parametrize("named", [None, 7, "", "HEAD", "--output=stolen"])
+    def test_what_was_seen_has_no_name(self, found: Gauntlet, fake_claude: FakeCli, named: object) -> None:
+        """Nothing could be kept, or another version wrote the record: git is not asked about that."""
+        ledger = Ledger(str(found.path / ".git"), str(found.path), {**found.project.env, **found.env})
+        known = ledger.read()
+        assert known is not None
+        [gate] = known["gates"].values()
+        gate["reviewed"] = named
+        ledger.write(known)
+        assert again(found, fake_claude).json["status"] == "passed"
+        assert "+value_50 = 50\n" in fake_claude.calls[1].stdin
+        assert not (found.path / "stolen").exists()
 
     def test_after_a_pass_it_is_asked_anew(self, found: Gauntlet, fake_claude: FakeCli) -> None:
         again(found, fake_claude)

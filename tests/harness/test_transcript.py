@@ -98,7 +98,7 @@ def test_a_subagent_that_the_test_tells_of(run_hook: RunHook, events: Events, pr
     event = events.subagent_stop(agent_id="a8", agent_type="Explore", last_assistant_message="One.")
     run_hook(event, command=BLOCK)
     lines = [json.loads(line) for line in helper.read_text().splitlines()]
-    assert {line["isSidechain"] for line in lines} == {True}
+    assert {(line["isSidechain"], line["agentId"]) for line in lines} == {(True, "a8")}
     assert [line["message"]["role"] for line in lines if "message" in line] == [
         *("user", "assistant", "user", "assistant", "user"),
     ]

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from core.failing_os import FailingOs
+from core.living import descriptors
 from support import ROOT
 
 from taskie.plans import journal
@@ -223,6 +224,7 @@ class TestBound:
     @pytest.mark.parametrize("mode", ["refused", "short"])
     def test_every_call_may_fail(self, plan: str, file: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
         """Where the line fits, and where the older ones are folded."""
+        opened = descriptors()
         for many in (1, 10):
             before = (json.dumps(FULL.replace(findings=None).as_dict()) + "\n").encode() * many
             for at in range(1, 40):
@@ -232,6 +234,7 @@ class TestBound:
                     patch.setattr(journal, "os", faulty)
                     patch.setattr("taskie.store.os", faulty)
                     problem = append(plan, BARE)
+                assert descriptors() == opened, faulty.calls[-1]
                 found = read(plan)
                 total = found.folded + len(found.entries)
                 assert (total, found.spent) in ((many, round(0.37 * many, 6)), (many + 1, round(0.37 * many, 6)))
@@ -292,8 +295,10 @@ class TestSeveralAtOnce:
         monkeypatch.setattr(journal, "PATIENCE", 0.05)
         append(plan, FULL)
         fd = journal._open_locked(f"{plan}/reviews.jsonl")
+        opened = descriptors()
         try:
             assert append(plan, FULL) == "reviews.jsonl is being written by another process"
+            assert descriptors() == opened, "each try opens the file again"
         finally:
             os.close(fd)
         assert append(plan, FULL) is None

@@ -13,6 +13,8 @@ from support.running import reviewing
 from pytest_taskie import Plan, Project
 from taskie.config import SEVERITIES
 from taskie.plans.phases import PHASES
+from taskie.report import reading
+from taskie.store import read_beginning
 
 from . import samples
 from .parsed import Element, read
@@ -280,3 +282,35 @@ def test_every_severity_of_ours_has_its_rank(plan: Plan, report: Report) -> None
 def test_a_file_keeps_its_name_at_the_beginning_of_a_sentence(plan: Plan, report: Report) -> None:
     plan.state.raw("{")
     assert read(report()).one("p", class_="now").text.startswith("state.json: invalid JSON")
+
+
+def test_a_file_that_vanishes_while_the_report_is_made(
+    plan: Plan, report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(path: str, limit: int) -> tuple[bytes, bool] | None:
+        if path.endswith("plan-review-1.md"):
+            Path(path).unlink()
+        return read_beginning(path, limit)
+
+    plan.write("plan-review-1.md", "Wrong.\n")
+    samples.write_journal(plan.path, [samples.entry(file="plan-review-1.md")])
+    monkeypatch.setattr(reading, "read_beginning", too_late)
+    assert "plan-review-1.md is gone" in read(report()).one("details", class_="review").text
+
+
+@pytest.mark.parametrize(
+    ("iteration", "limit", "said"), [(2, 8, "Review 2 of at most 8, "), (2, None, ""), (None, 8, "")]
+)
+def test_the_number_of_a_review_is_said_with_its_limit(
+    plan: Plan, report: Report, iteration: int | None, limit: int | None, said: str
+) -> None:
+    """An entry of another version may lack either."""
+    samples.write_journal(plan.path, [samples.entry(iteration=iteration, limit=limit)])
+    more = read(report()).one("details", class_="review").all("p", class_="more")[0]
+    assert more.text == f"{said}7 turns, 63,600 tokens"
+
+
+@pytest.mark.parametrize("many", [1, 2])
+def test_what_was_spent_is_drawn_from_the_second_review_on(plan: Plan, report: Report, many: int) -> None:
+    samples.write_journal(plan.path, [samples.entry(iteration=number + 1) for number in range(many)])
+    assert len(read(report()).all("figure", class_="spent")) == many - 1

@@ -186,6 +186,17 @@ class TestCommand:
             Clock(monkeypatch, calls.exists)
         assert said in taskie("doctor").out
 
+    def test_a_client_is_asked_with_the_words_that_it_is_named_with(
+        self, taskie: Taskie, fake: Any, project: Project
+    ) -> None:
+        """Those that follow its name may be what makes it start at all."""
+        calls = fake()
+        config = project.home / ".config" / "taskie" / "config.toml"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text('[review]\ncommand = ["claude", "--settings", "mine.json"]\n')
+        taskie("doctor")
+        assert calls.read_text() == "--settings mine.json --version\n"
+
     def test_another_reviewer_is_not_run(
         self, taskie: Taskie, fake: Any, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:

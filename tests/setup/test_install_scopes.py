@@ -75,6 +75,7 @@ class TestOnesOwn:
         old(team, HOOK)
         said = taskie("install").out
         assert f"Removed Taskie's hook from {team}." in said
+        assert "if you share that file, share the change" in said
         assert json.loads(team.read_text()) == {"a": 1}
         assert len(commands(settings)) == 2
 
