@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_taskie.client._installation import KINDS, ClientError, cache_root, install, installed, parse_wanted
+from taskie.usage import Parser
 
 SUMMARY = "real clients for the tests: install, list, check"
 DONE, FAILED = 0, 1
@@ -55,9 +56,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        prog="taskie client", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=raw
-    )
+    parser = Parser(prog="taskie client", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=raw)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add = commands.add_parser("install", help="fetch clients with npm", description=DESCRIPTION, formatter_class=raw)
     versions = "a version (2.1.197), claude, codex, codex@VERSION or codex@known"

@@ -236,6 +236,22 @@ def test_what_every_command_prints(world: World, setup: Any) -> None:
         assert (words, bool(done.stdout + done.stderr)) == (words, True)
 
 
+# What the parser has to complain about: by its first word, by an engine's, by another package's.
+MISTAKEN = [
+    ["trust", f"--x{HOSTILE}"], ["state", "get", HOSTILE, HOSTILE], ["install", "--client", HOSTILE],
+    ["gauntlet", HOSTILE], ["gauntlet", "list", HOSTILE], ["gauntlet", "run", f"--t={HOSTILE}"],
+    ["client", HOSTILE], ["client", "list", HOSTILE], ["client", "contract", f"--c{HOSTILE}"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", MISTAKEN, ids=lambda words: " ".join(words).replace(HOSTILE, "HOSTILE"))
+def test_what_is_said_of_a_word_that_nobody_knows(world: World, words: list[str]) -> None:
+    done = world.run(*words)
+    assert done.returncode == 2, done.stderr
+    assert raw(done.stderr) == set()
+    assert "[31m" in done.stderr, "it is named"
+
+
 def leaves(parser: argparse.ArgumentParser, words: str = "") -> list[str]:
     below = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
     found = [leaves(inner, f"{words} {word}") for each in below for word, inner in each.choices.items()]
