@@ -149,7 +149,7 @@ def is_news(directory: str, review_id: str, session_id: str | None) -> bool:
 def keep_out_of_commits(directory: str) -> None:
     """`git add -A` would make the state one that git tracks, which is nobody's loop."""
     path = os.path.join(directory, IGNORE)
-    if not os.path.lexists(path):
+    if not mode_of(path):
         replace(path, _IGNORED)
 
 
@@ -174,7 +174,7 @@ def make_room(path: str) -> None:
     if not mode_of(path):
         return
     number = 1
-    while os.path.lexists(f"{path}.old-{number}"):
+    while mode_of(f"{path}.old-{number}"):
         number += 1
     try:
         os.rename(path, f"{path}.old-{number}")

@@ -198,7 +198,7 @@ def _replace_spoiled(path: str, fields: Mapping[str, Any]) -> str | None:
     kept = None
     if mode_of(path):
         number = 1
-        while os.path.lexists(f"{path}.spoiled-{number}"):
+        while mode_of(f"{path}.spoiled-{number}"):
             number += 1
         kept = f"{path}.spoiled-{number}"
         try:

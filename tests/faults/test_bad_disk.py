@@ -111,6 +111,47 @@ def test_what_is_there_is_not_begun_anew_because_it_cannot_be_seen_for_a_moment(
     assert path.read_text() == '{"entry_points": []}\n'
 
 
+def test_a_state_that_was_put_aside_is_not_replaced_because_it_cannot_be_seen(
+    project: Project, plan: Plan, faulty: Faulty
+) -> None:
+    (plan.path / "state.json").write_text("{ the second")
+    aside = plan.path / "state.json.spoiled-1"
+    aside.write_text("{ the first")
+    failing = {**project.env, **faulty(f"stat={EIO}@{aside}")}
+    done = run_process(["state", "begin", "new-plan"], cwd=project.path, env=failing)
+    assert aside.read_text() == "{ the first"
+    assert "cannot be read (Input/output error)" in done.err
+    assert (plan.path / "state.json").read_text() == "{ the second"
+
+
+def test_a_file_beside_a_loop_is_not_replaced_because_it_cannot_be_seen(project: Project, faulty: Faulty) -> None:
+    for words in (["start", "plan", "a topic"], ["cancel"]):
+        assert run_process(["claudex", *words], cwd=project.path, env=project.env).code == 0
+    ignored = project.path / ".claude" / "claudex" / ".gitignore"
+    ignored.write_text("# of my own\n")
+    failing = {**project.env, **faulty(f"stat={EIO}@{ignored}#1")}
+    done = run_process(["claudex", "start", "plan", "another"], cwd=project.path, env=failing)
+    assert ignored.read_text() == "# of my own\n"
+    assert "cannot be read (Input/output error)" in done.err
+
+
+def test_findings_that_were_put_aside_are_not_replaced_because_they_cannot_be_seen(
+    project: Project, faulty: Faulty, checked_hook: CheckedHook
+) -> None:
+    assert run_process(["claudex", "start", "plan", "a topic"], cwd=project.path, env=project.env).code == 0
+    (state,) = (project.path / ".claude" / "claudex").glob("*.state")
+    findings = state.with_suffix("") / "findings-round-1.md"
+    findings.parent.mkdir(exist_ok=True)
+    findings.write_text("the second\n")
+    aside = findings.with_name(f"{findings.name}.old-1")
+    aside.write_text("the first\n")
+    (project.path / "PLAN.md").write_text("# Plan\n")
+    result = checked_hook(process=True, env=faulty(f"stat={EIO}@{aside}"))
+    assert aside.read_text() == "the first\n"
+    assert "cannot be read (Input/output error)" in result.stdout
+    assert findings.read_text() == "the second\n"
+
+
 @pytest.mark.parametrize("call", ["open", "read"])
 def test_a_state_that_cannot_be_read_now_is_not_taken_for_a_spoiled_one(
     project: Project, plan: Plan, faulty: Faulty, call: str
