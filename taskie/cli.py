@@ -161,14 +161,14 @@ def _parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Commands]:
     import taskie
     from taskie.usage import Parser
 
-    parser = Parser(
+    parser: argparse.ArgumentParser = Parser(
         prog="taskie",
         description="Keeps a coding agent at work until its plan, its tasks and its code have passed their reviews.",
         epilog="Start here: `taskie demo` shows the whole loop, with no key and no network. "
         "`taskie COMMAND --help` explains each command.",
     )
     parser.add_argument("--version", action="version", version=f"taskie {taskie.__version__}")
-    commands: Commands = parser.add_subparsers(metavar="COMMAND")
+    commands = parser.add_subparsers(metavar="COMMAND")
     named = [name for name in engines.ENGINES if words[:1] == [name]]
     if not named:
         _add_own(commands)

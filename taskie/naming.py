@@ -43,10 +43,40 @@ def programs(root: str, texts: Iterable[bytes], inner: str = "") -> list[tuple[s
     for base in bases:
         paths = (os.path.join(base, name) for name in names)
         files += [path for path in paths if stat.S_ISREG(mode_of(os.path.join(root, path), follow=True))]
-    below = sorted(
-        {path for name in files if (path := os.path.normpath(os.path.join(root, name))).startswith(f"{root}/")}
-    )
-    return [(os.path.relpath(path, root), data) for path in below if (data := _program(path)) is not None]
+    found: dict[tuple[str, bytes], None] = {}
+    for name in sorted(files):
+        own, links = followed(root, name)
+        if (own or links) and (data := _program(os.path.join(root, name))) is not None:
+            found.update(dict.fromkeys([*links, (own or os.path.normpath(name), data)]))
+    return list(found)
+
+
+def followed(root: str, name: str) -> tuple[str | None, list[tuple[str, bytes]]]:
+    """A file's own name, None if it is not below the root; and each link there on the way to it, with where it leads.
+
+    git knows a file by its own name alone, and whoever changes a link changes what is run.
+    """
+    links: list[tuple[str, bytes]] = []
+    at, rest = "/" if name.startswith("/") else root, name.split("/")[::-1]
+    for _ in range(MOST):
+        if not rest:
+            break
+        part = rest.pop()
+        if part == "..":
+            at = os.path.dirname(at)
+        elif part not in ("", "."):
+            at = f"{at.rstrip('/')}/{part}"
+            if os.path.islink(at):
+                target = os.readlink(at)
+                if inner := _below(root, at):
+                    links.append((inner, os.fsencode(target)))
+                at = "/" if target.startswith("/") else os.path.dirname(at)
+                rest += target.split("/")[::-1]
+    return _below(root, at), links
+
+
+def _below(root: str, path: str) -> str | None:
+    return path[len(root) + 1 :] if path.startswith(f"{root}/") else None
 
 
 def _names(texts: Iterable[bytes]) -> list[str]:

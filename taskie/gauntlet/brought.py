@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from taskie.gauntlet import KINDS, MARKER
-from taskie.naming import programs
+from taskie.naming import followed, programs
 from taskie.store import StoreError, names_in, read_regular
 
 FOLDER = os.path.dirname(MARKER)
@@ -22,7 +22,7 @@ def rules(root: str) -> list[tuple[str, bytes]]:
     found = []
     for name in names:
         try:
-            data = read_regular(os.path.join(root, FOLDER, name))
+            data = read_regular(os.path.realpath(os.path.join(root, FOLDER, name)))  # as a run reads it
         except StoreError as error:
             if error.passing:
                 raise
@@ -38,6 +38,10 @@ def brought(root: str, rules_root: str | None = None) -> list[tuple[str, bytes]]
     files = rules(rules_root or root)
     if len(files) > MOST:
         raise StoreError(f"{FOLDER} has more than {MOST} files")
-    named = programs(root, [data for name, data in files if not name.endswith(_PROSE)])
+    found = dict.fromkeys(files)
+    for name, data in files if rules_root is None else ():
+        own, links = followed(root, name)
+        found.update(dict.fromkeys([*links, (own or name, data)]))
     known = {name for name, _ in files}
-    return [*files, *(each for each in named if each[0] not in known)]
+    named = programs(root, [data for name, data in files if not name.endswith(_PROSE)])
+    return [*found, *(each for each in named if each not in found and each[0] not in known)]

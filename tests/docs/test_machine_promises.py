@@ -62,6 +62,8 @@ PROMISES = (
     (29, "It cannot tell a patch that was applied without a commit,", ARRIVAL, "test_a_patch_without_a_commit"),
     (30, "Such a program, an agent's shell among them, can write the trust file itself,", COMMANDS,
      "test_a_program_that_runs_as_the_user_can_forge_it"),
+    (31, "A link counts as what it leads to: both are shown, and a pull that changes either asks.", ARRIVAL,
+     "test_what_is_behind_a_link test_a_link_that_leads_elsewhere_since"),
 )  # fmt: skip
 
 

@@ -309,6 +309,77 @@ def test_a_program_that_a_gate_names(theirs: Checkout, clone: Checkout) -> None:
     assert clone.ran == []
 
 
+def link(here: Checkout, name: str, target: str) -> None:
+    path = here.path / name
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
+
+
+# What stands behind a link, the link, where it leads, and the rule.
+BEHIND = {
+    "a rule": ("ci/test.yml", RULE, "../../ci/test.yml", None),
+    "a program": ("ci/run.sh", "run.sh", "ci/run.sh", "command: ./run.sh\n"),
+    "a directory": ("ci/run.sh", "tools", "ci", "command: tools/run.sh\n"),
+    "two links": ("ci/run.sh", "tools", "./more/../more", "command: tools/run.sh\n"),
+}
+
+
+def says(file: str, text: str) -> str:
+    return check(text) if file.endswith(".yml") else f"#!/bin/sh\necho {text} >> ran\n"
+
+
+@pytest.mark.parametrize("who", ["theirs", "mine"])
+@pytest.mark.parametrize("what", BEHIND)
+def test_what_is_behind_a_link(what: str, who: str, theirs: Checkout, clone: Checkout) -> None:
+    """Whoever has made the link: what it leads to is what would be run, so that is shown, trusted, and asked about."""
+    file, name, target, rule = BEHIND[what]
+    theirs.write(file, says(file, "old"), 0o755)
+    if what == "two links":
+        link(theirs, "more", "ci")
+    if rule:
+        theirs.write(RULE, rule)
+    theirs.git("add", "-A")
+    theirs.git("commit", "-q", "-m", "its file")
+    linked = theirs if who == "theirs" else clone
+    clone.git("pull", "-q")
+    link(linked, name, target)
+    linked.git("add", "-A")
+    linked.git("commit", "-q", "-m", "its link")
+    clone.git("pull", "-q", "--no-rebase", "--no-edit")
+    assert "echo old" in clone.taskie("trust", "--show").out
+    clone.trust()
+    assert "you have not trusted" not in clone.message()
+    assert clone.ran == ["old"]
+    clone.write(file, says(file, "own"), 0o755)
+    assert "you have not trusted" not in clone.message()
+    assert clone.ran == ["own"]
+    clone.git("checkout", "-q", "--", file)
+    theirs.write(file, says(file, "evil"), 0o755)
+    theirs.git("commit", "-q", "-a", "-m", "evil")
+    clone.git("pull", "-q", "--no-rebase", "--no-edit")
+    assert "you have not trusted" in clone.message()
+    assert clone.ran == []
+
+
+def test_a_link_that_leads_elsewhere_since(theirs: Checkout, clone: Checkout) -> None:
+    """To a program that the user has written, and that is no gate's."""
+    theirs.write("ci/run.sh", says("run.sh", "old"), 0o755)
+    link(theirs, "tools", "ci")
+    theirs.commit(RULE, "command: tools/run.sh\n")
+    clone.git("pull", "-q")
+    clone.trust()
+    clone.message()
+    assert clone.ran == ["old"]
+    clone.write("danger/run.sh", says("run.sh", "evil"), 0o755)
+    clone.git("add", "-A")
+    clone.git("commit", "-q", "-m", "mine")
+    link(theirs, "tools", "danger")
+    theirs.git("commit", "-q", "-a", "-m", "evil")
+    clone.git("pull", "-q", "--no-rebase", "--no-edit")
+    assert "you have not trusted" in clone.message()
+    assert clone.ran == []
+
+
 def test_a_pull_while_a_gate_runs(theirs: Checkout, clone: Checkout) -> None:
     """The run goes on with what it has read; the next stop asks."""
     theirs.commit(RULE, 'command: "git pull -q; echo one >> ran"\n')
