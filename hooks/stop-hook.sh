@@ -55,7 +55,7 @@ fi
 
 self=$0
 while [ -L "$self" ]; do
-    link=$(readlink "$self")
+    link=$(PATH=/usr/bin:/bin:$PATH readlink "$self") # a project's settings can set PATH
     case $link in
         /*) self=$link ;;
         *) self=${self%/*}/$link ;;
@@ -63,20 +63,38 @@ while [ -L "$self" ]; do
 done
 case $self in */*) ;; *) self=./$self ;; esac
 
+in_project() { # does this directory lie in the project, whichever way its path leads there?
+    there=$(cd -P -- "$1/" 2>/dev/null && pwd -P)
+    for root in "$(pwd -P)" "$(cd -P -- "${CLAUDE_PROJECT_DIR:-.}" 2>/dev/null && pwd -P)"; do
+        at=$root
+        while [ -n "$at" ] && [ ! -e "$at/.git" ]; do at=${at%/*}; done
+        at=${at:-$root}
+        [ -n "$at" ] && case $there/ in "$at"/*) return 0 ;; esac
+    done
+    return 1
+}
+
+brought() { # is what lies here the clone's choice: in the project, whose settings of the client say where programs are?
+    in_project "$1" || return 1
+    for root in . "$at" "${CLAUDE_PROJECT_DIR:-.}"; do
+        for file in "$root/.claude/settings.json" "$root/.claude/settings.local.json"; do
+            [ -f "$file" ] || continue
+            while IFS= read -r line || [ -n "$line" ]; do # no program: it would be one of that PATH
+                case $line in *PATH* | *\\u*) return 0 ;; esac # JSON can spell every letter another way
+            done <"$file"
+        done
+    done
+    return 1
+}
+
 # A version manager's shim costs ten times the interpreter. On macOS /usr/bin/python3 is a stub, which opens a dialog
 # where Apple's developer tools are missing; where they are not, theirs is the interpreter behind it.
 python=$TASKIE_PYTHON
 unset TASKIE_PYTHON_REFUSED
 if [ -n "$python" ]; then
     # A project's settings can set this too. Which program we run is not for a clone to say, so it is none of its own.
-    case $python in /*) there=$(cd -P -- "${python%/*}/" 2>/dev/null && pwd -P) ;; *) python= ;; esac
+    case $python in /*) in_project "${python%/*}" && python= ;; *) python= ;; esac
     case ${python##*/} in *python* | *pypy*) ;; *) python= ;; esac
-    for root in "$(pwd -P)" "$(cd -P -- "${CLAUDE_PROJECT_DIR:-.}" 2>/dev/null && pwd -P)"; do
-        at=$root
-        while [ -n "$at" ] && [ ! -e "$at/.git" ]; do at=${at%/*}; done
-        at=${at:-$root}
-        [ -n "$at" ] && case $there/ in "$at"/*) python= ;; esac
-    done
     [ -n "$python" ] || export TASKIE_PYTHON_REFUSED="$TASKIE_PYTHON"
 fi
 shim=
@@ -85,9 +103,13 @@ if [ -z "$python" ]; then
     set -f
     for directory in $PATH; do
         case $directory in
-            */shims) [ -x "$directory/python3" ] && shim=${shim:-$directory/python3} ;;
+            /*/shims) [ -x "$directory/python3" ] && ! brought "$directory" && shim=${shim:-$directory/python3} ;;
             /usr/bin) [ -x /usr/bin/python3 ] && [ ! -e /usr/bin/xcode-select ] && python=/usr/bin/python3 ;;
             /*) [ -x "$directory/python3" ] && [ ! -d "$directory/python3" ] && python=$directory/python3 ;;
+        esac
+        case $python in
+            '' | /bin/python3 | /usr/bin/python3 | /usr/local/bin/python3 | /opt/homebrew/bin/python3) ;;
+            *) brought "$directory" && python= ;;
         esac
         [ -n "$python" ] && break
     done

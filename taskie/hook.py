@@ -167,7 +167,7 @@ def _decide(
 
     cwd = _directory(event, needed=event.name == "Stop" and not only)
     places = project.places(cwd, env, event.tool_input.get("file_path") if event.name != "Stop" else None)
-    env, warnings = variables.users_own(env, variables.set_by_project(env, cwd))
+    env, warnings = variables.users_own(env, variables.set_by_project(env, cwd), cwd)
     decision = Decision(warnings=tuple(warnings)) if warnings else APPROVE
     applying = []
     waits = []

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 REFUSED = "TASKIE_PYTHON_REFUSED"  # by hooks/stop-hook.sh, which can tell nobody
 FILES = ("settings.json", "settings.local.json")
-# Ours and the engines'; where the user's own files are; what makes git run programs or look elsewhere.
-GUARDED = ("TASKIE_", "GAUNTLET_", "GIT_", "XDG_", "HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+# Ours and the engines'; where the user's own files are; what makes git run programs or look elsewhere; where programs
+# are.
+GUARDED = ("TASKIE_", "GAUNTLET_", "GIT_", "XDG_", "HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "PATH")
 _HARMLESS = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 _MENTIONS = (*(prefix.encode() for prefix in GUARDED), b"\\u")  # JSON can spell every letter another way
 
@@ -57,29 +58,39 @@ def _set_by(path: str, env: Mapping[str, str]) -> list[str]:
         return guarded  # what is too large or too deep for us may not be so for the client
     if not isinstance(given, dict):
         return []
-    # The client makes a text, in its own way, of what is not one.
-    return [name for name in guarded if name in given and (given[name] == env[name] or type(given[name]) is not str)]
+    return [name for name in guarded if name in given and _is_taken(given[name], env[name], name)]
 
 
-def users_own(env: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
+def _is_taken(given: object, value: str, name: str) -> bool:
+    """Whether a variable has this from the settings. The client makes a text, in its own way, of what is not one, and
+    whoever starts us may have put something before a PATH."""
+    return type(given) is not str or given == value or (name == "PATH" and given in value)
+
+
+def users_own(env: Mapping[str, str], theirs: Mapping[str, str], root: str) -> tuple[Mapping[str, str], list[str]]:
     """The environment without what is not for a project to say, and a warning for each that is not taken.
 
     Our own settings stay: what a project may say by them is for `config` to know. So does TASKIE_HOOK_SKIP, since a
-    project's settings can switch all hooks off anyway, and a reviewer's own stop must never be reviewed.
+    project's settings can switch all hooks off anyway, and a reviewer's own stop must never be reviewed. Of a PATH
+    stays what leads out of the project: nothing there is a clone's.
     """
     warnings = []
     if refused := env.get(REFUSED):
         warnings.append(
             f"TASKIE_PYTHON must be the absolute path of a Python outside the project, not {shown(refused)}; ignored"
         )
-    dropped = [name for name in theirs if not name.startswith("TASKIE_")]
-    if not dropped:
-        return env, warnings
+    dropped = [name for name in theirs if not name.startswith(("TASKIE_", "PATH"))]
     kept = {name: value for name, value in env.items() if name not in dropped}
     if "HOME" in dropped:
         kept["HOME"] = _home_of_the_system()
     warnings += [f"{theirs[name]}: {name} is only taken from your own environment; ignored" for name in dropped]
-    return kept, warnings
+    if "PATH" in theirs:
+        places = env["PATH"].split(os.pathsep)
+        outside = [place for place in places if not is_in_project(os.path.join(place, "program"), root, env)]
+        if outside != places:
+            kept["PATH"] = os.pathsep.join(outside)
+            warnings.append(f"{theirs['PATH']}: PATH is only taken as far as it leads out of the project")
+    return kept if kept != env else env, warnings
 
 
 def config_home(env: Mapping[str, str], theirs: Mapping[str, str] | frozenset[str] = frozenset()) -> str:

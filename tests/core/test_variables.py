@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
-from taskie.variables import config_home, untrusted, users_own
+from taskie.variables import config_home, set_by_project, untrusted, users_own
 
-NAMES = ["TASKIE_PYTHON", "TASKIE_TRUST", "GAUNTLET_STOP_HOOK_ENABLED", "GIT_CONFIG_COUNT", "HOME", "XDG_CONFIG_HOME"]
+NAMES = [
+    *("TASKIE_PYTHON", "TASKIE_TRUST", "GAUNTLET_STOP_HOOK_ENABLED", "GIT_CONFIG_COUNT"),
+    *("HOME", "XDG_CONFIG_HOME", "PATH"),
+]
 
 
 @pytest.fixture
@@ -35,7 +38,7 @@ def test_what_the_project_sets_is_its_own_word(root: Path, file: str, name: str)
     assert untrusted({}, str(root)) == frozenset()
 
 
-@pytest.mark.parametrize("name", ["PATH", "EDITOR", "GIT_AUTHOR_NAME", "GIT_COMMITTER_EMAIL"])
+@pytest.mark.parametrize("name", ["EDITOR", "GIT_AUTHOR_NAME", "GIT_COMMITTER_EMAIL"])
 def test_what_is_not_ours_to_judge(root: Path, name: str) -> None:
     settings(root, {"env": {name: "x", "TASKIE_TRUST": "1"}})
     assert untrusted({name: "x"}, str(root)) == frozenset()
@@ -103,6 +106,22 @@ def test_the_users_configuration_is_where_the_system_says() -> None:
     assert config_home(env) == "/clone/xdg"
     assert config_home(env, frozenset({"XDG_CONFIG_HOME"})) == "/clone/home/.config"
     assert config_home(env, frozenset(env)) == f"{home}/.config"
-    kept, warnings = users_own({**env, "TASKIE_X": "1"}, dict.fromkeys([*env, "TASKIE_X"], "/file"))
+    kept, warnings = users_own({**env, "TASKIE_X": "1"}, dict.fromkeys([*env, "TASKIE_X"], "/file"), "/")
     assert kept == {"HOME": home, "TASKIE_X": "1"}
     assert warnings == [f"/file: {name} is only taken from your own environment; ignored" for name in env]
+
+
+def test_of_a_path_what_leads_out_of_the_project(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").symlink_to(root)
+    (root / "bin").mkdir()
+    inside = [f"{root}/bin", f"{root}", f"{tmp_path}/in/bin", f"{root}/../project/bin"]
+    outside = ["/usr/bin", f"{tmp_path}/bin"]
+    given = ":".join([*inside, *outside])
+    settings(root, {"env": {"PATH": given}})
+    env = {"PATH": f"/first:{given}", "X": "x"}
+    theirs = set_by_project(env, str(root))
+    kept, (warning,) = users_own(env, theirs, str(root))
+    assert kept == {"PATH": ":".join(["/first", *outside]), "X": "x"}
+    assert warning == f"{root}/.claude/settings.json: PATH is only taken as far as it leads out of the project"
+    assert users_own(env, {}, str(root)) == (env, []), "your own stays as it is"
+    assert users_own({"PATH": "/usr/bin"}, {"PATH": "/file"}, str(root)) == ({"PATH": "/usr/bin"}, [])

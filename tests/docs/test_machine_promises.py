@@ -64,6 +64,8 @@ PROMISES = (
      "test_a_program_that_runs_as_the_user_can_forge_it"),
     (31, "A link counts as what it leads to: both are shown, and a pull that changes either asks.", ARRIVAL,
      "test_what_is_behind_a_link test_a_link_that_leads_elsewhere_since"),
+    (32, "of a `PATH` that stands there, what leads into the project is left out.", "hook/test_hostile_variables",
+     "test_no_program_is_one_of_the_clone"),
 )  # fmt: skip
 
 

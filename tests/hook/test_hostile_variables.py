@@ -71,6 +71,40 @@ def test_the_reviewer_is_not_one_of_the_clone(
     assert not (project.path / "taken").exists()
 
 
+@pytest.mark.parametrize("folder", ["/proc/self/cwd/evil", "{root}/evil", "/proc/self/cwd/shims", "shims"])
+@pytest.mark.parametrize("program", ["python3", "claude", "readlink"])
+@pytest.mark.state
+def test_no_program_is_one_of_the_clone(
+    program: str, folder: str, plan: Plan, project: Project, run_hook: RunHook, fake_claude: FakeCli
+) -> None:
+    """By a PATH of its settings."""
+    fake_claude.reviews("FAIL")
+    plan.state.write()
+    directory = folder.format(root=project.path)
+    interpreter(project.path / Path(folder).name / program, f"touch {project.path}/taken; exit 0")
+    link = project.path.parent / "linked-hook.sh"
+    link.symlink_to(HOOK)
+    env = clone_sets(project, PATH=f"{directory}:{project.env['PATH']}")
+    result = run_hook(command=[str(link), "--fail-open"], env=env)
+    assert not (project.path / "taken").exists()
+    assert_blocked(result)
+    warned = f"{project.path}/.claude/settings.json: PATH is only taken as far as it leads out of the project"
+    assert warned in str(result.json)
+
+
+@pytest.mark.parametrize("program", ["python3", "claude"])
+@pytest.mark.state
+def test_a_path_of_your_own_may_lead_into_the_project(
+    program: str, plan: Plan, project: Project, run_hook: RunHook
+) -> None:
+    """An environment of Python's lies there, and what npm has installed."""
+    plan.state.write()
+    clone_sets(project, EDITOR="vi")
+    interpreter(project.path / "bin" / program, f"touch {project.path}/taken; exit 0")
+    run_hook(command=OPEN, env={"PATH": f"{project.path}/bin:{project.env['PATH']}"})
+    assert (project.path / "taken").exists()
+
+
 @pytest.mark.parametrize("whose", ["clone", "user"])
 @pytest.mark.state
 def test_permissions_are_yours(
