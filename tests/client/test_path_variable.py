@@ -1,4 +1,4 @@
-"""A clone whose settings say where programs are, in the real client: neither the interpreter nor the reviewer is its."""
+"""A clone whose settings say where programs are, in the real client: neither interpreter nor reviewer is its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_clone_does_not_say_where_programs_are(
     evil.chmod(0o755)
     plan.state.write()
     client = claude_client(plugin=ROOT)
-    clone_sets(project, env={"PATH": f"/proc/self/cwd/evil:{project.env['PATH']}"})
+    clone_sets(project, env={"PATH": f"/proc/self/cwd/evil:{project.env['PATH']}:{client._on_path()}"})
     client.agent(works(plan), "Written.", "No.")
     client.agent(*reviews(plan, REVIEW, "FAIL"), when=ASKS["plan-review"])
     run = client.prompt("go on")
