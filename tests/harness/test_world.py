@@ -171,7 +171,9 @@ class TestNetwork:
         if _offline.why_not():
             pytest.skip(f"no network can be made here: {_offline.why_not()}")
         name = ["readlink", "/proc/self/ns/net"]
-        others = f"from pytest_taskie._offline import entrance; import subprocess; subprocess.run([*entrance(), *{name}])"
+        others = (
+            f"from pytest_taskie._offline import entrance; import subprocess; subprocess.run([*entrance(), *{name}])"
+        )
         asked = name, [*_offline.entrance(), *name], [sys.executable, "-c", others]
         assert len({subprocess.run(one, capture_output=True, check=True).stdout for one in asked}) == 3
 
