@@ -208,7 +208,7 @@ def _reason(said: Said, kind: str, row: Row, outcome: Outcome, known: Contract) 
         return str(words).format(command=said.command, stderr=said.stderr.strip() or "No stderr output")
     if kind in ("exit-2", "refused", "exit-1", "timeout"):
         return said.feedback if outcome in ("blocked", "ended") else None
-    if said.refusal is not None or (outcome == "allowed" and said.kinds & {"block", "deny"}):
+    if said.refusal is not None or outcome == "allowed":
         return None
     given = given_reason(said)
     return given or "Blocked by hook" if outcome == "blocked" else given
