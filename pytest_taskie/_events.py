@@ -107,13 +107,15 @@ class Events(ToolEvents):
             raise ValueError(f"The client has no event {event_name!r}. It has: {', '.join(events)}.")
         known = events[event_name]["fields"]
         given = {name: _plain(value) for name, value in fields.items()}
+        if agent is not None and event_name == "Stop":
+            raise ValueError("A subagent's stop is SubagentStop; of a session with --agent say agent_type=…")
         if agent is not None:
             given.setdefault("agent_type", str(agent))
             given.setdefault("agent_id", _example(known, "agent_id", "a0000000000000000"))
         if "tool_name" in given:
             tool = checked_tool(str(given["tool_name"]))
-            seen = {name: self._here(value) for name, value in tool_example(tool).items() if name in known}
-            given = {**seen, **given}
+            example = {name: self._here(value) for name, value in tool_example(tool).items() if name in known}
+            given = {**example, **given}
             check_call(tool, given, known)
         for name, value in given.items():
             _check(event_name, known, name, value)
