@@ -10,6 +10,14 @@ ACCIDENTS = {
     "the shell's own syntax error": re.compile(
         r"[^\n]*?: (?:line )?\d+: (?:[^\n]*: )?(?:syntax error|unexpected EOF)", re.IGNORECASE
     ),
+    # What ends dash with 2, and bash too where it is about a number: an option or an expansion that only bash has, an
+    # unset variable under `set -u`, a file that cannot be made.
+    "an error of the shell's own": re.compile(
+        r"[^\n:]*: (?:line )?\d+: (?:[^\s:]+: )?(?:bad substitution$|illegal option -|illegal number: |"
+        r"parameter not set|bad fd number|arithmetic expression: |can't shift|cannot create |is read only|can't cd to |"
+        r"[^\n:]*: (?:numeric argument required|invalid option))",
+        re.IGNORECASE | re.MULTILINE,
+    ),
     "a script that is not there": re.compile(
         r"[^\n:]*\b(?:sh|bash|dash|zsh|ksh|busybox|python[\d.]*|node|env|perl|ruby)(?:\.exe)?: [^\n]*"
         r"(?:no such file|can't open|cannot open|not found)",
@@ -21,10 +29,11 @@ ACCIDENTS = {
 CARRIAGE_RETURN = re.compile(
     r"(?:\r|\^M|\\r)'?: (?:bad interpreter|no such file|(?:command )?not found)", re.IGNORECASE
 )
-CRLF = (
-    "a carriage return ends the line that names its interpreter (CRLF), which no system finds; "
-    "save the script with LF line ends"
-)
+# In what a shell says of a line of a script: bash shows them as they are or spells them, dash the former.
+IN_SCRIPT = re.compile(r"[^\n:]*: (?:line )?\d+: [^\n]*(?:\r|\\r)")
+SAVE = "save the script with LF line ends"
+CRLF = f"a carriage return ends the line that names its interpreter (CRLF), which no system finds; {SAVE}"
+CRLF_LINES = f"carriage returns end the script's lines (CRLF), which the shell takes for parts of its words; {SAVE}"
 
 
 def accident(exit_code: int, stderr: str) -> str | None:
@@ -32,12 +41,15 @@ def accident(exit_code: int, stderr: str) -> str | None:
     if exit_code != 2:
         return None
     said = stderr.lstrip()
-    return next((name for name, words in ACCIDENTS.items() if words.match(said)), None)
+    name = next((name for name, words in ACCIDENTS.items() if words.match(said)), None)
+    return f"{name}: {CRLF_LINES}" if name and IN_SCRIPT.match(said) else name
 
 
-def carriage_return(stderr: str) -> bool:
-    """Whether an interpreter was looked for by a name that ends in a carriage return."""
-    return bool(CARRIAGE_RETURN.search(stderr))
+def carriage_return(stderr: str) -> str | None:
+    """What carriage returns have to do with an end: an interpreter, or a command, was looked for by a name with one."""
+    if not CARRIAGE_RETURN.search(stderr):
+        return None
+    return CRLF_LINES if IN_SCRIPT.match(stderr.lstrip()) and "bad interpreter" not in stderr else CRLF
 
 
 def crlf_script(words: list[str], folder: Path) -> str | None:

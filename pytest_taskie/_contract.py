@@ -252,7 +252,7 @@ def _wrong(stored: Any, client: str, first: str) -> str | None:
         return spoiled.format("it is about another client or version than its name says")
     if not isinstance(stored.get("measured", []), list):
         return spoiled.format("measured is not a list of versions")
-    for name in ("outputs", "handlers", "switches", "limits", "events", "tools"):
+    for name in ("outputs", "handlers", "switches", "limits", "events", "tools", "parameters", "answers"):
         if not isinstance(stored.get(name, None if name == "outputs" else {}), dict):
             return spoiled.format(f"{name} is not an object")
     for event, told in stored.get("events", {}).items():

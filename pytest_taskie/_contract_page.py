@@ -70,6 +70,8 @@ OTHERS = {
     "limits": "Limits",
     "signals": "Signals",
     "tools": "Tools",
+    "parameters": "Parameters of tools",
+    "answers": "Answers of other tools",
 }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from pytest_taskie import _contract
-from pytest_taskie._tool_events import ToolEvents, checked_tool, tool_example
+from pytest_taskie._tool_events import ToolEvents, check_call, checked_tool, tool_example
 
 Json = dict[str, Any]
 # Where the recordings were made; the builders put the test's own project there.
@@ -107,12 +107,16 @@ class Events(ToolEvents):
             raise ValueError(f"The client has no event {event_name!r}. It has: {', '.join(events)}.")
         known = events[event_name]["fields"]
         given = {name: _plain(value) for name, value in fields.items()}
+        if agent is not None and event_name == "Stop":
+            raise ValueError("A subagent's stop is SubagentStop; of a session with --agent say agent_type=…")
         if agent is not None:
             given.setdefault("agent_type", str(agent))
             given.setdefault("agent_id", _example(known, "agent_id", "a0000000000000000"))
         if "tool_name" in given:
-            answers = tool_example(checked_tool(str(given["tool_name"])))
-            given = {**{name: self._here(value) for name, value in answers.items() if name in known}, **given}
+            tool = checked_tool(str(given["tool_name"]))
+            example = {name: self._here(value) for name, value in tool_example(tool).items() if name in known}
+            given = {**example, **given}
+            check_call(tool, given, known)
         for name, value in given.items():
             _check(event_name, known, name, value)
         where = str(situation or "") or _situation(events[event_name]["situations"], given)

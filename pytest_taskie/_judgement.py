@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from pytest_taskie._accidents import CRLF, accident, carriage_return
+from pytest_taskie._accidents import accident, carriage_return
 from pytest_taskie._checking import entry_fault, misplaced
 from pytest_taskie._contract import SPECIFIC, STRICT, Contract, Row, contract, nearest
 from pytest_taskie._parsing import named_loss, printed
@@ -102,8 +102,9 @@ def judged(
     if entry.get("async") and not timed_out:
         said.kinds = {"async"}
     reading = replace(_decide(said, known), client=known.name)
-    cause = f"{reading.fault}: {CRLF}" if reading.fault and carriage_return(stderr) else None
-    fault = cause or reading.fault or misentered or _other_fault(said, reading, known)
+    cause = carriage_return(stderr) if reading.fault else None
+    known_fault = f"{reading.fault}: {cause}" if cause else reading.fault
+    fault = known_fault or misentered or _other_fault(said, reading, known)
     if fault and fault != reading.fault:
         reading = replace(reading, fault=fault, sentence=f"{reading.sentence} ({fault})")
     return reading
@@ -207,7 +208,7 @@ def _reason(said: Said, kind: str, row: Row, outcome: Outcome, known: Contract) 
         return str(words).format(command=said.command, stderr=said.stderr.strip() or "No stderr output")
     if kind in ("exit-2", "refused", "exit-1", "timeout"):
         return said.feedback if outcome in ("blocked", "ended") else None
-    if said.refusal is not None or (outcome == "allowed" and said.kinds & {"block", "deny"}):
+    if said.refusal is not None or outcome == "allowed":
         return None
     given = given_reason(said)
     return given or "Blocked by hook" if outcome == "blocked" else given

@@ -43,7 +43,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "taskie_plugin_root", "the plugin whose hooks are tested, if not pytest's rootdir, from which it starts"
     )
     parser.addini("taskie_python", "whose `python3` a hook finds: `system` (default), or `tests` for the tests' own")
-    parser.addini("taskie_network", "false: hooks run in a network that has loopback alone", type="bool", default=True)
+    parser.addini(
+        "taskie_network",
+        "true: hooks have this machine's network; false: never; without it, only where no other can be made",
+        type="bool",
+        default=None,
+    )
     parser.addini(
         "taskie_awkward_path",
         "the project's and the plugin's paths have a blank and a quote",
@@ -63,10 +68,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | list[str]:
-    """Which hook is tested, in runs that test one."""
+    """Which hook is tested, in runs that test one; and that it has our network, where nobody has said so."""
     hook = configured_hook(config)
-    used = config.option.verbose >= 0 and any("run_hook" in getattr(item, "fixturenames", ()) for item in items)
-    return f"taskie: hook {hook}" if hook and used else []
+    if config.option.verbose < 0 or not any("run_hook" in getattr(item, "fixturenames", ()) for item in items):
+        return []
+    lines = [f"taskie: hook {hook}"] if hook else []
+    if config.getini("taskie_network") not in (True, False):
+        from pytest_taskie import _offline
+
+        if why := _offline.why_not():
+            lines.append(f"taskie: hooks have this machine's network, since no other can be made: {why}")
+    return lines
 
 
 def configured_hook(config: pytest.Config) -> str | None:

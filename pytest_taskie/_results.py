@@ -103,7 +103,7 @@ class HookResult:
 
     @property
     def reason(self) -> str | None:
-        """The reason, as the model reads it."""
+        """The reason of a block, as the model reads it; where the user is asked, or the turn ends, that of the hook."""
         return self.reading.reason
 
     @property
@@ -146,7 +146,8 @@ class HookResult:
         ]
         if self.reading.reason:
             where = f" in {self.reading.client}" if len(self.readings) > 1 else ""
-            lines += block(f"the model reads{where}:", self.reading.reason)
+            heard = self.blocked or self.continues
+            lines += block(f"{'the model reads' if heard else 'the reason'}{where}:", self.reading.reason)
         for plan in sorted({*self.states_before, *self.states_after}):
             before, after = self.states_before.get(plan), self.states_after.get(plan)
             if before == after:

@@ -41,7 +41,7 @@ class RunHook:
         self._configured = configured
         self._config = config
         self._contracts = contracts
-        self._offline = not config.getini("taskie_network")
+        self._network = config.getini("taskie_network")
         self._root = _awkward_root(project, config.rootpath) if project.awkward else config.rootpath
         self._plugin = config.getini("taskie_plugin_root")
         if not (config.rootpath / self._plugin).is_dir():
@@ -82,19 +82,20 @@ class RunHook:
         environment = self._environment(
             where, event, env or {}, plugin=command is None or "CLAUDE_PLUGIN_ROOT" in shown
         )
-        if self._offline:
-            argv = _without_network(argv)
+        entrance = _entrance(self._network)
         if stdin is None:
             self._project.transcript.before(event)
         before = self._project.states()
         try:
             done = run_to_end(
-                argv,
+                [*entrance, *argv],
                 stdin=_payload(event) if stdin is None else stdin.encode() if isinstance(stdin, str) else stdin,
                 env=environment,
                 cwd=where,
                 timeout=min(timeout, limit),
             )
+            if entrance:
+                _started(done)
         except OSError as error:
             why = _crlf(argv, where) or str(error)
             pytest.fail(f"The hook could not be started: {why}\ncommand:   {shown}\nin:        {where}")
@@ -115,7 +116,7 @@ class RunHook:
             timed_out=done.timed_out,
             contracts=self._contracts,
             script_fault=_crlf(argv, where) if done.exit_code in (126, 127) else None,
-            empty=lambda: _empty(environment, where),
+            empty=lambda: _empty(entrance, environment, where),
         )
         if stdin is None and (result.blocked or result.continues):
             self._project.transcript.after(event, result)
@@ -163,11 +164,11 @@ def _crlf(argv: Sequence[str], where: str) -> str | None:
     return f"{script}: {CRLF}" if script else None
 
 
-def _empty(environment: Mapping[str, str], where: str) -> float:
+def _empty(entrance: Sequence[str], environment: Mapping[str, str], where: str) -> float:
     """How long a hook takes here that does nothing: the middle of a few runs."""
+    nothing = [*entrance, "/bin/sh", "-c", ":"]
     runs = [
-        run_to_end(["/bin/sh", "-c", ":"], stdin=b"", env=environment, cwd=where, timeout=DEFAULT_TIMEOUT).duration
-        for _ in range(5)
+        run_to_end(nothing, stdin=b"", env=environment, cwd=where, timeout=DEFAULT_TIMEOUT).duration for _ in range(5)
     ]
     return sorted(runs)[2]
 
@@ -180,13 +181,26 @@ def _awkward_root(project: Project, root: Path) -> Path:
     return link
 
 
-def _without_network(argv: Sequence[str]) -> list[str]:
+def _entrance(network: object) -> list[str]:
+    """What stands before a hook's command: the way into a network with loopback alone, unless it is to have ours."""
     __tracebackhide__ = True
+    if network is True:
+        return []
     from pytest_taskie import _offline
 
-    if why := _offline.why_not():
-        pytest.fail(f"taskie_network = false, but no network of its own can be made here: {why}", pytrace=False)
-    return [*_offline.entrance(), *argv]
+    try:
+        return _offline.entrance()
+    except _offline.NoNetwork as why:
+        if network is False:
+            pytest.fail(f"taskie_network = false, but no network of its own can be made here: {why}", pytrace=False)
+        return []
+
+
+def _started(done: Finished) -> None:
+    """An error where the program at the entrance could not start the hook."""
+    said = re.match(r"\S*nsenter: (.*)", done.stderr) if done.exit_code in (126, 127) else None
+    if said:
+        raise OSError(said[1])
 
 
 def _no_hook(config: pytest.Config) -> str:

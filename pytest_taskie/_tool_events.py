@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pytest_taskie import _contract
@@ -26,7 +26,8 @@ class ToolEvents(ABC):
     def pre_tool_use(self, tool_name: str = "Bash", *, agent: object = None, **tool_input: object) -> Json:
         """The agent wants to call a tool, with this input: `events.pre_tool_use("Write", file_path=…)`.
 
-        Without any input it is an example of the tool's, as for the events below.
+        Without any input it is an example of the tool's, as for the events below; of one that was never called the test
+        has to give it.
         """
         return self.build("PreToolUse", agent=agent, tool_name=tool_name, **_called(tool_input))
 
@@ -130,9 +131,29 @@ def checked_tool(name: str) -> str:
 
 
 def tool_example(name: str) -> Json:
-    """Input and answer as they were seen of this tool; empty for one that was never called."""
-    seen = _contract.load("claude")["tools"].get(name, {})
-    return {"tool_input": seen.get("input", {}), "tool_response": seen.get("response", {})}
+    """Input and answer as they were seen of this tool, and of the tools of MCP servers one; empty if never called."""
+    data = _contract.load("claude")
+    known = "mcp__" if name.startswith("mcp__") else name
+    seen = {**data["tools"].get(known, {}), **data.get("answers", {}).get(known, {})}
+    return {f"tool_{part}": seen[part] for part in ("input", "response") if part in seen}
+
+
+def check_call(name: str, given: Mapping[str, object], wanted: Collection[str]) -> None:
+    """Refuse a call that the client would not let through to any hook, and one of which only the test can know more."""
+    unseen = next((field for field in ("tool_input", "tool_response") if field in wanted and field not in given), None)
+    if unseen:
+        what = "input" if unseen == "tool_input" else "response"
+        raise ValueError(f"Nobody has seen a call of {name} with its {what}: give the {what} that you expect.")
+    fields = _contract.load("claude").get("parameters", {}).get(name, {}).get("fields")
+    called = given["tool_input"]
+    for parameter in called if fields is not None and isinstance(called, Mapping) else ():
+        if parameter not in fields:
+            meant = _contract.nearest(parameter, fields)
+            hint = f" Did you mean {meant!r}?" if meant else ""
+            listed = f"It has: {', '.join(fields)}." if fields else "It has none."
+            raise TypeError(
+                f"{name} has no parameter {parameter!r}: the client refuses such a call before any hook.{hint} {listed}"
+            )
 
 
 def _response(tool: str) -> Json:

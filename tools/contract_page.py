@@ -48,7 +48,9 @@ What is in *italics* was not seen in the real client: it is read in the client's
 TOOLS = """
 ## Tools
 
-The names that `tool_name` can have, besides `mcp__SERVER__TOOL`; with fields where input and answer were recorded.
+The names that `tool_name` can have, besides `mcp__SERVER__TOOL`; with the parameters of those that the model is offered
+in print mode (`?`: it may leave it out), and the fields of an answer where one was recorded. A call with any other
+parameter is refused before a hook hears of it.
 
 """
 
@@ -69,7 +71,8 @@ def page(root: Path) -> str:
         rows = ((_seen(name, row), _facts(row)) for name, row in data[section].items())
         text += OTHERS.format(title) + _table(("name", "what is known"), rows)
     text += TOOLS
-    return text + _table(("tool", "input", "answer"), ((name, *_tool(tool)) for name, tool in data["tools"].items()))
+    tools = ((name, _parameters(data, name), _answered(data, name)) for name in data["tools"])
+    return text + _table(("tool", "parameters", "answer"), tools)
 
 
 def _fields(event: Json) -> str:
@@ -116,11 +119,15 @@ def _value(value: object) -> str:
     return ", ".join(f"`{item}`" for item in value) if isinstance(value, list) else str(value)
 
 
-def _tool(tool: Json) -> tuple[str, str]:
-    def names(value: object) -> str:
-        return ", ".join(f"`{name}`" for name in value) if isinstance(value, dict) else ""
+def _parameters(data: Json, tool: str) -> str:
+    found = data["parameters"].get(tool, {"fields": data["tools"][tool].get("input", ()), "required": ()})
+    required = found["required"]
+    return ", ".join(f"`{name}`" + ("" if name in required else "?") for name in found["fields"])
 
-    return names(tool.get("input")), names(tool.get("response"))
+
+def _answered(data: Json, tool: str) -> str:
+    seen = {**data["tools"][tool], **data["answers"].get(tool, {})}
+    return ", ".join(f"`{name}`" for name in seen.get("response", ()))
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from pytest_taskie._processes import Finished
 from pytest_taskie.client._held import HeldClient
 from pytest_taskie.client._hook_runs import Json, read_hook_runs, spy_record
+from pytest_taskie.client._modules import read_module_runs
 from pytest_taskie.client._request import Request
 from pytest_taskie.client._runs import Run, Story, feedback_text, read_stops, system_messages
 from pytest_taskie.client._scripted import (
@@ -89,6 +90,8 @@ class ClaudeClient(ScriptedClient):
         self._settings = {**(settings or {})}
         self._written: Mapping[str, Sequence[Any]] = {}
         self._tools = tools
+        self._log: Path | None = None
+        self._log_read = 0
 
     def prompt(
         self,
@@ -172,7 +175,24 @@ class ClaudeClient(ScriptedClient):
 
     def _options(self) -> list[str]:
         allowed = ["--allowedTools", self._tools] if self._tools else []
-        return [*allowed, *(word for plugin in self._plugins for word in ("--plugin-dir", os.fspath(plugin)))]
+        plugins = (word for plugin in self._plugins for word in ("--plugin-dir", os.fspath(plugin)))
+        return [*allowed, *plugins, *self._logging()]
+
+    def _logging(self) -> list[str]:
+        """A log for each start of the client where a plugin has function hooks: it tells of them nowhere else."""
+        if not any(_read_json(Path(plugin, "hooks", "hooks.json")).get("modules") for plugin in self._plugins):
+            return []
+        self._log, self._log_read = self._make_records() / "debug.log", 0
+        return ["--debug-file", str(self._log)]
+
+    def _logged(self) -> str:
+        """What is new in the log."""
+        try:
+            text = self._log.read_bytes().decode("utf-8", "replace") if self._log else ""
+        except OSError:
+            return ""  # a client that ended before it wrote any
+        new, self._log_read = text[self._log_read :], len(text)
+        return new
 
     def _start(
         self, text: str, args: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None
@@ -226,7 +246,7 @@ class ClaudeClient(ScriptedClient):
         records: Mapping[str, Json],
         transcript: Sequence[Json],
     ) -> Story:
-        hook_runs = read_hook_runs(events, records)
+        hook_runs = [*read_hook_runs(events, records), *read_module_runs(self._logged())]
         stops = read_stops(events, hook_runs)
         told = [*map(feedback_text, events), *(stop.context for stop in stops)]
         return Story(

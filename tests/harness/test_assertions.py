@@ -200,6 +200,24 @@ def test_a_script_with_carriage_returns(form: str, run_hook: RunHook, project: A
         assert_approved(result)
 
 
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("lines", ["set -euo pipefail", "if true\nthen\nexit 2\nfi"])
+def test_carriage_returns_that_end_a_shell_with_2(lines: str, shell: str, run_hook: RunHook, project: Any) -> None:
+    """It blocks every time, whatever its author wanted."""
+    (project.path / "hook.sh").write_bytes(lines.replace("\n", "\r\n").encode() + b"\r\n")
+    result = run_hook(command=f"{shell} hook.sh")
+    assert (result.exit_code, result.blocked) == (2, True)
+    with pytest.raises(AssertionError, match=r"blocked only by accident: exit 2 comes from .*the shell's own"):
+        assert_blocked(result)
+    if "pipefail" in lines:
+        assert "(CRLF)" in str(result.reading.accident)
+
+
+def test_carriage_returns_in_the_lines_of_a_script(run_hook: RunHook, project: Any) -> None:
+    (project.path / "hook.sh").write_bytes(b"nothing\r\n")
+    assert "carriage returns end the script's lines (CRLF)" in str(run_hook(command="sh hook.sh").fault)
+
+
 def test_fast_is_a_ratio_to_an_empty_hook(run_hook: RunHook) -> None:
     assert_fast(run_hook(command=":"), times=50)
     with pytest.raises(

@@ -135,7 +135,10 @@ def test_nothing_was_observed_in_a_range_of_which_no_version_was_measured(path: 
     assert data["measured"] or '"observed"' not in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("section", ["handlers", "switches", "environment", "exits", "limits", "signals"])
+SECTIONS = ("handlers", "switches", "environment", "exits", "limits", "signals", "parameters", "answers")
+
+
+@pytest.mark.parametrize("section", SECTIONS)
 def test_so_does_each_row_of_the_other_sections(section: str) -> None:
     found = load("claude", SEEN)[section]
     assert found

@@ -109,6 +109,12 @@ def test_inside_a_subagent(events: Events) -> None:
     assert list(events.stop(agent_type="reviewer")) == EVENTS["Stop"]["situations"]["agent"]
 
 
+def test_a_subagents_stop_is_another_event(events: Events) -> None:
+    with pytest.raises(ValueError, match=r"A subagent's stop is SubagentStop.*agent_type="):
+        events.stop(agent="general-purpose")
+    assert events.subagent_stop(agent="general-purpose")["agent_type"] == "general-purpose"
+
+
 def test_an_agent_where_none_was_seen(events: Events) -> None:
     """The client's own schema has it for every event; it stands where it stands in the others."""
     event = events.task_created(agent="general-purpose")

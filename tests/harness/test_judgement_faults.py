@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_taskie import judge
+from pytest_taskie import HookResult, judge
 
 BLOCK = '{"decision": "block", "reason": "Fix it."}'
 
@@ -139,6 +139,19 @@ def test_a_field_that_the_client_does_not_read(stdout: str, event: str, fault: s
     assert fault in reading.sentence
 
 
+def test_nothing_is_said_to_have_reached_the_model_where_a_decision_is_misspelt() -> None:
+    reading = judge(0, '{"desicion": "block", "reason": "The tests fail."}', "")
+    assert (reading.outcome, reading.reason) == ("allowed", None)
+    result = HookResult("hook", 0, '{"desicion": "block", "reason": "The tests fail."}', "")
+    assert "the model reads" not in result.report()
+
+
+def test_the_end_of_a_turn_is_not_told_the_model() -> None:
+    result = HookResult("hook", 2, "", "The tests fail.", event_name="PostToolBatch")
+    assert "the turn ends here, and the model is told nothing" in result.report()
+    assert "the model reads" not in result.report()
+
+
 @pytest.mark.parametrize("stdout", ['{"verdict": "fine"}', '{"extra": 1}', '{"status": "ok", "count": 3}'])
 def test_a_field_of_ones_own_is_no_fault(stdout: str) -> None:
     assert judge(0, stdout, "").fault is None
@@ -203,7 +216,15 @@ def test_context_over_the_limit(text: str, over: bool) -> None:
         ("python3: can't open file '/x.py': [Errno 2] No such file or directory", "a script that is not there"),
         ("sh: 0: cannot open x.sh: No such file", "a script that is not there"),
         ("Traceback (most recent call last):\n  File", "a Python traceback"),
+        ("hook.sh: 2: set: Illegal option -o pipefail", "an error of the shell's own"),
+        ("/x/hook.sh: 3: Bad substitution", "an error of the shell's own"),
+        ("hook.sh: 3: NOPE: parameter not set", "an error of the shell's own"),
+        ("hook.sh: 3: [: Illegal number: many", "an error of the shell's own"),
+        ("hook.sh: 3: cannot create /nope/x: Directory nonexistent", "an error of the shell's own"),
+        ("hook.sh: line 3: exit: no: numeric argument required", "an error of the shell's own"),
         ("Tests fail:\nTraceback (most recent call last):\n", None),
+        ("a.py: 3: Illegal numbers are in here", None),
+        ("a.c: 3: error: no such option: illegal option", None),
         ("No such file may be written.", None),
         ("Fix line 3: syntax errors are left", None),
     ],

@@ -37,6 +37,7 @@ DATA = {
         "*is spoiled: events.Stop does not say what is sent; install pytest-taskie again",
     ),
     "with tools that are none": (f'{{{HEAD}, "tools": []}}', "*is spoiled: tools is not an object; install *"),
+    "with parameters that are none": (f'{{{HEAD}, "parameters": 5}}', "*is spoiled: parameters is not an object; *"),
     "not there": (None, "*there are no contract data in */data: install pytest-taskie again"),
 }
 

@@ -75,3 +75,45 @@ def test_a_file_that_is_read(events: Events) -> None:
     assert events.read(path)["tool_input"] == TOOLS["Read"]["input"]
     event = events.read(path, content="one\n")
     assert (event["hook_event_name"], event["tool_response"]) == ("PostToolUse", TOOLS["Read"]["response"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "says"),
+    [
+        ("Bash", {"comand": "ls"}, r"Bash has no parameter 'comand'.*before any hook. Did you mean 'command'"),
+        ("Write", {"path": "a", "content": ""}, r"Write has no parameter 'path'.*It has: file_path, content"),
+        ("TaskList", {"all": True}, r"TaskList has no parameter 'all'.*It has none"),
+    ],
+)
+def test_a_parameter_that_the_tool_does_not_have(
+    events: Events, tool: str, given: dict[str, object], says: str
+) -> None:
+    for build in (events.pre_tool_use, events.post_tool_use, events.permission_request):
+        with pytest.raises(TypeError, match=says):
+            build(tool, **given)
+
+
+def test_parameters_that_the_example_does_not_have(events: Events) -> None:
+    assert events.bash("ls", timeout=5, run_in_background=True)["tool_input"]["timeout"] == 5
+    assert events.pre_tool_use("Grep", pattern="x", **{"-i": True})["tool_input"] == {"pattern": "x", "-i": True}
+    assert events.pre_tool_use("mcp__any__tool", whatever=1)["tool_input"] == {"whatever": 1}
+    assert events.pre_tool_use("TodoWrite", todos=[])["tool_input"] == {"todos": []}
+
+
+def test_an_answer_that_nobody_has_seen_is_not_made_up(events: Events) -> None:
+    with pytest.raises(ValueError, match=r"Nobody has seen a call of WebFetch with its response: give the response"):
+        events.post_tool_use("WebFetch", url="http://localhost", prompt="look")
+    with pytest.raises(ValueError, match=r"Nobody has seen a call of WebFetch with its input: give the input"):
+        events.pre_tool_use("WebFetch")
+    assert events.post_tool_use("WebFetch", {"code": 200}, url="x", prompt="y")["tool_response"] == {"code": 200}
+    assert events.pre_tool_use("WebFetch", url="x", prompt="y")["tool_input"] == {"url": "x", "prompt": "y"}
+
+
+def test_the_answer_of_an_mcp_servers_tool(events: Events) -> None:
+    assert events.post_tool_use("mcp__github__search", query="x")["tool_response"] == [{"type": "text", "text": "fine"}]
+
+
+def test_every_call_that_was_recorded_has_parameters_of_its_tool() -> None:
+    parameters = _contract.load("claude")["parameters"]
+    called = {name: {*tool["input"]} - {*parameters[name]["fields"]} for name, tool in TOOLS.items() if "input" in tool}
+    assert not any(called.values())

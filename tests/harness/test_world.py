@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_taskie import Events, Project, RunHook, _offline, _processes
+from pytest_taskie._path import hide
 
 WHERE = "import sys; print(sys.prefix)"
 
@@ -129,11 +130,14 @@ class TestNetwork:
 
     REACHES = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)"
 
-    @pytest.mark.parametrize("setting", ["", "taskie_network = false"])
-    def test_a_hook_reaches_nobody_if_it_is_not_to(self, setting: str, server: int, pytester: pytest.Pytester) -> None:
-        if setting and _offline.why_not():
+    @pytest.mark.parametrize(
+        ("setting", "alone"), [("", True), ("taskie_network = false", True), ("taskie_network = true", False)]
+    )
+    def test_a_hook_reaches_nobody_unless_it_may(
+        self, setting: str, alone: bool, server: int, pytester: pytest.Pytester
+    ) -> None:
+        if alone and _offline.why_not():
             pytest.skip(f"no network can be made here: {_offline.why_not()}")
-        reached = "1" if setting else "0"
         passes(
             pytester,
             f"""
@@ -141,25 +145,68 @@ class TestNetwork:
 
             def test_it(run_hook):
                 result = run_hook(command=["python3", "-c", {self.REACHES!r}, "{server}"])
-                assert result.exit_code == {reached}, result.report()
-                assert ("refused" in result.stderr) == bool({reached})
-                if {reached}:
+                assert result.exit_code == {int(alone)}, result.report()
+                assert ("refused" in result.stderr) == {alone}
+                if {alone}:
                     up = run_hook(command="cat /proc/net/dev").stdout
                     assert [line.split(":")[0].strip() for line in up.splitlines()[2:]] == ["lo"]
                 assert run_hook(command="echo words; exit 3").exit_code == 3
                 assert run_hook(command="id -u").stdout.strip() == str(os.getuid())
                 assert run_hook(command="id -u").command == "id -u"
+                assert run_hook(command="echo $PPID").stdout.strip() == str(os.getpid())
             """,
             setting,
         )
 
-    def test_where_none_can_be_made_the_test_fails_and_says_so(
-        self, run_hook: RunHook, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(run_hook, "_offline", True)
-        monkeypatch.setattr(_offline, "why_not", lambda: "the kernel has none")
-        with pytest.raises(pytest.fail.Exception, match=r"taskie_network = false.*the kernel has none"):
-            run_hook(command="true")
+    def test_it_serves_itself(self, run_hook: RunHook) -> None:
+        serves = "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname())"
+        assert run_hook(command=["python3", "-c", serves]).exit_code == 0
+
+    def test_one_network_for_all_hooks_of_a_process(self, run_hook: RunHook) -> None:
+        """To make one for each took a hundred times as long."""
+        names = {run_hook(command="readlink /proc/self/ns/net").stdout for _ in range(3)}
+        assert len(names) == 1
+
+    def test_it_is_the_network_of_nobody_else(self) -> None:
+        if _offline.why_not():
+            pytest.skip(f"no network can be made here: {_offline.why_not()}")
+        name = ["readlink", "/proc/self/ns/net"]
+        others = (
+            f"from pytest_taskie._offline import entrance; import subprocess; subprocess.run([*entrance(), *{name}])"
+        )
+        asked = name, [*_offline.entrance(), *name], [sys.executable, "-c", others]
+        assert len({subprocess.run(one, capture_output=True, check=True).stdout for one in asked}) == 3
+
+    def test_nobody_stays_to_keep_it(self) -> None:
+        """Its maker ends at once: no process is left for a killed test run to leave behind."""
+        if _offline.why_not():
+            pytest.skip(f"no network can be made here: {_offline.why_not()}")
+        code = "from pytest_taskie import _offline as o; import os; o.entrance(); os.waitpid(-1, 0)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "ChildProcessError" in done.stderr
+
+    @pytest.fixture
+    def unable(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = hide(os.environ["PATH"].split(os.pathsep), ["nsenter"], tmp_path / "shadows")
+        monkeypatch.setenv("PATH", os.pathsep.join(path))
+
+    @pytest.mark.usefixtures("unable")
+    def test_where_none_can_be_made_the_run_says_so(self, pytester: pytest.Pytester) -> None:
+        test = "def test_it(run_hook): assert run_hook(command='exit 3').exit_code == 3"
+        outcome = passes(pytester, test)
+        outcome.stdout.fnmatch_lines(["taskie: hooks have this machine's network, since no other*: nsenter*PATH"])
+        assert "network" not in passes(pytester, test, "taskie_network = true").stdout.str()
+
+    @pytest.mark.usefixtures("unable")
+    def test_where_one_is_wanted_and_none_can_be_made_the_test_fails(self, pytester: pytest.Pytester) -> None:
+        test = "def test_it(run_hook): run_hook(command='true')"
+        outcome = passes(pytester, test, "taskie_network = false", failed=1)
+        outcome.stdout.fnmatch_lines(["*taskie_network = false, but*: nsenter*PATH*"])
+
+    def test_other_systems_have_none(self) -> None:
+        code = "import sys; sys.platform = 'other'; from pytest_taskie import _offline; print(_offline.why_not())"
+        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert told.stdout == "other has no network namespaces\n"
 
 
 class TestDisk:
