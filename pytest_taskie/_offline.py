@@ -11,8 +11,10 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 
 MADE = "made\n"
+SECONDS = 60.0  # to make it, or to enter it; a busy machine takes one
 CLOSED = "its network cannot be entered"
 
 
@@ -47,11 +49,18 @@ def _made() -> str | tuple[str, ...]:
         program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/"
     ) as maker:
         assert maker.stdout is not None
+        late = threading.Timer(SECONDS, maker.kill)
+        late.start()
         said = maker.stdout.readline()
+        late.cancel()
         if said != MADE:
             return said.strip() or "the program that makes it has said nothing"
         way = [nsenter, *_namespaces(maker.pid), "--"]
-    tried = subprocess.run([*way, "/bin/sh", "-c", ":"], capture_output=True, text=True, check=False)
+    try:
+        nothing = [*way, "/bin/sh", "-c", ":"]
+        tried = subprocess.run(nothing, capture_output=True, text=True, check=False, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"it was not entered within {SECONDS:g} seconds"
     return tried.stderr.strip() or CLOSED if tried.returncode else tuple(way)
 
 
