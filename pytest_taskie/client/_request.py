@@ -1,4 +1,7 @@
-"""One request of a client to its model, in either API: what is asked, and by whom. Pure: knows no script."""
+"""One request of a client to its model: what is asked, and by whom. Pure: knows no script.
+
+Read as the Messages and the Responses API have it; other dialects read theirs in a subclass.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# The tool that Claude Code offers when it was started with --json-schema.
-STRUCTURED_TOOL = "StructuredOutput"
+# The tools that Claude Code and Qwen Code offer when they were started with --json-schema.
+STRUCTURED_TOOLS = ("StructuredOutput", "structured_output")
 SHOWN = 600
 
 
@@ -66,7 +69,7 @@ class Request:
             return False
         called = [block.get("name") for block in _blocks(turns[-2]) if block.get("type") == "tool_use"]
         results = [block for block in _blocks(turns[-1]) if block.get("type") == "tool_result"]
-        return called == [STRUCTURED_TOOL] and bool(results) and not any(r.get("is_error") for r in results)
+        return len(called) == 1 and called[0] in STRUCTURED_TOOLS and bool(results) and not any(r.get("is_error") for r in results)
 
     @property
     def system(self) -> str:
