@@ -56,4 +56,6 @@ class CopilotClient(SpiedClient):
         return (home / ".copilot" / "session-state").rglob(f"*{session}*/events.jsonl")
 
     def _answer(self, events: Sequence[Json]) -> Json:
-        return {}
+        texts = [e["data"].get("content", "") for e in events if e.get("type") == "assistant.message"]
+        result = next((e for e in reversed(events) if e.get("type") == "result"), {})
+        return {**result, "result": texts[-1] if texts else ""}

@@ -60,4 +60,18 @@ class GeminiClient(SpiedClient):
         return (home / ".gemini" / "tmp").rglob(f"*{session[:8]}*.json*")
 
     def _answer(self, events: Sequence[Json]) -> Json:
-        return next((e for e in reversed(events) if e.get("type") == "result"), {})
+        result = next((e for e in reversed(events) if e.get("type") == "result"), {})
+        return {**result, "result": _last_words(events)}
+
+
+def _last_words(events: Sequence[Json]) -> str:
+    """The pieces of the last message, which anything else ends: a tool's call, a blocked stop."""
+    words = ""
+    fresh = True
+    for event in events:
+        if event.get("type") == "message" and event.get("role") == "assistant":
+            words = str(event.get("content", "")) if fresh else words + str(event.get("content", ""))
+            fresh = False
+        else:
+            fresh = True
+    return words

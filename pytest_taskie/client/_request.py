@@ -44,7 +44,7 @@ class Request:
     def prompt(self) -> str:
         """The first prompt of the conversation, without what the client puts around it."""
         texts = [text_of(message) for message in self.messages if message.get("role") == "user"]
-        spoken = [text for text in (_without_context(text) for text in texts) if text]
+        spoken = [text for text in (without_context(text) for text in texts) if text]
         return spoken[0] if spoken else (texts[0] if texts else "")
 
     @property
@@ -102,13 +102,17 @@ def text_of(message: Mapping[str, Any]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-# Claude Code sends reminders, and Codex its environment, in the user's name and before the user's words.
+# Claude Code and Qwen Code send reminders, Codex its environment, Copilot CLI the time and Gemini CLI the session's
+# circumstances, in the user's name and before the user's words.
 _CONTEXT = re.compile(
-    r"<(system-reminder|environment_context|user_instructions|permissions[ a-z]*|INSTRUCTIONS)>.*?</\1>", re.DOTALL
+    r"<(system-reminder|environment_context|user_instructions|permissions[ a-z]*|INSTRUCTIONS"
+    r"|current_datetime|session_context)>.*?</\1>",
+    re.DOTALL,
 )
 
 
-def _without_context(text: str) -> str:
+def without_context(text: str) -> str:
+    """What the user, or a hook, has said."""
     return _CONTEXT.sub("", text).strip()
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_taskie.client._hook_runs import HookRun, Json
-from pytest_taskie.client._request import Request
+from pytest_taskie.client._request import Request, without_context
 from pytest_taskie.client._runs import Stop, Story
-from pytest_taskie.client._scripted import HookCommand, ScriptedClient
+from pytest_taskie.client._scripted import HookCommand, Hooks, ScriptedClient
 from pytest_taskie.client._server import write_count
 
 STOP = "Stop"
@@ -59,18 +59,18 @@ class SpiedClient(ScriptedClient):
 
     def _feedback(self, request: Request) -> Sequence[str]:
         """What the model is told in the request that follows a stop."""
-        return [request.last]
+        return [without_context(request.last)]
 
     def _write_hooks(self, home: Path, records: Path | None) -> None:
         assert records is not None
         self._counter = records.with_suffix(".requests")
         write_count(self._counter, len(self._script.requests))
         # At Stop it is there without a hook too: one of the project's own may be.
-        given = {STOP: (), **{self._common(event): commands for event, commands in self._hooks.items()}}
+        given: Hooks = {STOP: (), **{self._common(event): commands for event, commands in self._hooks.items()}}
         groups = {}
         for event, commands in given.items():
             listed = [commands] if isinstance(commands, (str, Mapping)) else commands
-            entries = [self._entry(event, command, records) for command in [*listed] or [None]]
+            entries = [self._entry(event, command, records) for command in listed or [""]]
             groups[self.events.get(event, event)] = [{"hooks": entries}]
         self._write_groups(home, groups)
 
@@ -78,16 +78,15 @@ class SpiedClient(ScriptedClient):
         """The name that all clients have for an event; its own where there is none."""
         return next((common for common, own in self.events.items() if own == event), event)
 
-    def _entry(self, event: str, command: HookCommand | None, records: Path) -> Mapping[str, Any]:
+    def _entry(self, event: str, command: HookCommand, records: Path) -> Mapping[str, Any]:
         words = {
             "records": shlex.quote(str(records)),
             "counter": shlex.quote(str(records.with_suffix(".requests"))),
             "event": shlex.quote(event),
         }
-        given: Mapping[str, Any] = {"command": command} if command is None or isinstance(command, str) else command
-        entry = {"type": "command", **given}
+        entry = {"type": "command", **({"command": command} if isinstance(command, str) else command)}
         if entry["type"] == "command":
-            end = WRAP.format(command=entry["command"], **words) if command is not None else ""
+            end = WRAP.format(command=entry["command"], **words) if command else ""
             entry["command"] = KEEP.format(**words) + end
         return entry
 
