@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_taskie._processes import Finished
 from pytest_taskie.client._hook_runs import Json
+from pytest_taskie.client._installation import MANIFEST
 from pytest_taskie.client._script import ToolCall
 from pytest_taskie.client._scripted import Environment, Where
 from pytest_taskie.client._server import MESSAGES
-from pytest_taskie.client._spied import SpiedClient
+from pytest_taskie.client._spied import SLOW, SpiedClient
 
 
 class CopilotClient(SpiedClient):
     """One real Copilot CLI. `agent` says what its model will say; `prompt` runs it."""
 
+    _patience = SLOW
     dialects = MESSAGES
     _session = "sessionId"
 
@@ -35,6 +38,18 @@ class CopilotClient(SpiedClient):
         folder.mkdir(parents=True, exist_ok=True)
         trusted = {"trusted_folders": [str(self.project.path.resolve())]}
         (folder / "config.json").write_text(json.dumps(trusted), encoding="utf-8")
+        self._share_package(Path(env["HOME"]))
+
+    def _share_package(self, home: Path) -> None:
+        """The program unpacks 200 MB into each home: once, beside the installed one, is enough."""
+        program = Path(self.installation.command[0])
+        link = home / ".cache" / "copilot" / "pkg"
+        ours = any((folder / MANIFEST).exists() for folder in program.parents)
+        if ours and os.access(program.parent, os.W_OK) and not link.parent.exists():
+            unpacked = program.parent / "unpacked"
+            unpacked.mkdir(exist_ok=True)
+            link.parent.mkdir(parents=True)
+            link.symlink_to(unpacked)
 
     def _address(self, url: str) -> Environment:
         return {

@@ -9,7 +9,7 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Callable, TypeVar
 
 import pytest
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pytest_taskie.client._mcp import McpServer
     from pytest_taskie.client._scripted import ScriptedClient
     from pytest_taskie.client._server import Other
+
+    C = TypeVar("C", bound=ScriptedClient)
 
 ANY = "any_client"
 
@@ -102,12 +104,15 @@ def check_isolation(config: pytest.Config) -> bool:
     return False
 
 
-def clients(kind: Kind, request: pytest.FixtureRequest) -> Iterator[type[ScriptedClient]]:
+def class_of(row: ClientKind) -> type[ScriptedClient]:
+    found: type[ScriptedClient] = getattr(import_module(f"pytest_taskie.client.{row.module}"), row.class_name)
+    return found
+
+
+def clients(kind: Kind, client: type[C], request: pytest.FixtureRequest) -> Iterator[type[C]]:
     """The class of a client, bound to this test; at the end the test fails for what its script did not foresee."""
     from pytest_taskie.client._scripted import Bench
 
-    row = CLIENTS[kind]
-    client = getattr(import_module(f"pytest_taskie.client.{row.module}"), row.class_name)
     bench = Bench(
         installation(kind, request.config),
         request.getfixturevalue("_taskie_project"),
@@ -176,7 +181,7 @@ def mcp_server(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], McpS
 
 def _fixture(row: ClientKind) -> Callable[..., Iterator[type[ScriptedClient]]]:
     def client(request: pytest.FixtureRequest) -> Iterator[type[ScriptedClient]]:
-        yield from clients(row.kind, request)
+        yield from clients(row.kind, class_of(row), request)
 
     client.__doc__ = f"A real {row.title} with a scripted model and no network: docs/real-client.md."
     return pytest.fixture(name=row.fixture)(client)
@@ -188,4 +193,4 @@ globals().update({row.fixture: _fixture(row) for row in CLIENTS.values()})
 @pytest.fixture(params=KINDS)
 def any_client(request: pytest.FixtureRequest) -> Iterator[type[ScriptedClient]]:
     """Each of the real clients in turn, so that one test is run in all of them; skipped where one is not installed."""
-    yield from clients(request.param, request)
+    yield from clients(request.param, class_of(CLIENTS[request.param]), request)

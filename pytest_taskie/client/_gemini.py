@@ -12,7 +12,7 @@ from pytest_taskie.client._generate import GENERATE
 from pytest_taskie.client._hook_runs import Json
 from pytest_taskie.client._script import ToolCall
 from pytest_taskie.client._scripted import Environment, Where
-from pytest_taskie.client._spied import SpiedClient
+from pytest_taskie.client._spied import SLOW, SpiedClient
 
 SETTINGS = {
     "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
@@ -26,6 +26,7 @@ SETTINGS = {
 class GeminiClient(SpiedClient):
     """One real Gemini CLI. `agent` says what its model will say; `prompt` runs it."""
 
+    _patience = SLOW
     dialects = GENERATE
     events = {  # noqa: RUF012 - a constant
         "Stop": "AfterAgent",
@@ -49,7 +50,12 @@ class GeminiClient(SpiedClient):
         """Nothing: its variables and its settings say everything."""
 
     def _address(self, url: str) -> Environment:
-        return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "dummy", "GEMINI_CLI_NO_RELAUNCH": "true"}
+        return {
+            "GOOGLE_GEMINI_BASE_URL": url,
+            "GEMINI_API_KEY": "dummy",
+            # Else it starts itself again, with more memory.
+            "GEMINI_CLI_NO_RELAUNCH": "true",
+        }
 
     def _write_groups(self, home: Path, groups: Mapping[str, Sequence[Any]]) -> None:
         folder = home / ".gemini"

@@ -68,7 +68,6 @@ def generate_error(error: ApiError) -> HttpReply:
     return json_reply(error.status, {"error": {"code": error.status, "message": error.message, "status": status}})
 
 
-
 _DIALECT = Dialect(generate_reply, generate_error, GenerateRequest)
 GENERATE: Mapping[str, Dialect] = {
     "/v1beta/models/*:generateContent": _DIALECT,

@@ -12,20 +12,23 @@ from pytest_taskie.client._chat import CHAT
 from pytest_taskie.client._hook_runs import Json
 from pytest_taskie.client._script import ToolCall
 from pytest_taskie.client._scripted import Environment, Where
-from pytest_taskie.client._spied import SpiedClient
+from pytest_taskie.client._spied import SLOW, SpiedClient
 
+# Without what costs time and changes nothing for a hook; nor may it ask its model for memories, which nobody scripts.
 SETTINGS = {
     "security": {"auth": {"selectedType": "openai"}},
-    "general": {"enableAutoUpdate": False, "disableUpdateNag": True, "disableAutoUpdate": True},
+    "general": {"enableAutoUpdate": False, "preventSystemSleep": False},
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},
-    "disableAllHooks": False,
+    "tools": {"useRipgrep": False},
+    "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
 }
 
 
 class QwenClient(SpiedClient):
     """One real Qwen Code. `agent` says what its model will say; `prompt` runs it."""
 
+    _patience = SLOW
     dialects = CHAT
 
     def _shell(self, command: str) -> ToolCall:
@@ -40,7 +43,13 @@ class QwenClient(SpiedClient):
         """Nothing: its variables and its settings say everything."""
 
     def _address(self, url: str) -> Environment:
-        return {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "dummy", "OPENAI_MODEL": "scripted"}
+        return {
+            "OPENAI_BASE_URL": f"{url}/v1",
+            "OPENAI_API_KEY": "dummy",
+            "OPENAI_MODEL": "scripted",
+            # Else it starts itself again, with more memory.
+            "QWEN_CODE_NO_RELAUNCH": "true",
+        }
 
     def _write_groups(self, home: Path, groups: Mapping[str, Sequence[Any]]) -> None:
         folder = home / ".qwen"

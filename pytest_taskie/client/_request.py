@@ -69,7 +69,12 @@ class Request:
             return False
         called = [block.get("name") for block in _blocks(turns[-2]) if block.get("type") == "tool_use"]
         results = [block for block in _blocks(turns[-1]) if block.get("type") == "tool_result"]
-        return len(called) == 1 and called[0] in STRUCTURED_TOOLS and bool(results) and not any(r.get("is_error") for r in results)
+        return (
+            len(called) == 1
+            and called[0] in STRUCTURED_TOOLS
+            and bool(results)
+            and not any(r.get("is_error") for r in results)
+        )
 
     @property
     def system(self) -> str:

@@ -238,7 +238,9 @@ def check(turn: Turn) -> None:
     elif isinstance(turn, ApiError) or callable(turn) or isinstance(turn, _BLOCKS):
         return
     elif not isinstance(turn, Sequence) or not all(isinstance(b, _BLOCKS) for b in turn):
-        raise TypeError(f"{turn!r} is not a turn: give a text, tool(…), shell(…), verdict(…), api_error(…), or a list of blocks")
+        raise TypeError(
+            f"{turn!r} is not a turn: give a text, tool(…), shell(…), verdict(…), api_error(…), or a list of blocks"
+        )
 
 
 def structured_block(block: Structured, tools: Sequence[str]) -> str | ToolCall:

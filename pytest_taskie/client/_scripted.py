@@ -67,6 +67,8 @@ class ScriptedClient(ABC):
     _bench: Bench | None = None
     # The field of the client's events that names its session.
     _session = "session_id"
+    # The seconds that a prompt may take where a test does not say.
+    _patience = TIMEOUT
     # The file in which the number of requests so far is left, for a spy that reads it.
     _counter: Path | None = None
 
@@ -76,14 +78,14 @@ class ScriptedClient(ABC):
         hooks: Hooks | None = None,
         args: Sequence[str] = (),
         env: Environment | None = None,
-        timeout: float = TIMEOUT,
+        timeout: float | None = None,
     ) -> None:
         bench = self._bench
         if bench is None:
             raise TypeError(f"{type(self).__name__} needs a project and a program: take it from its fixture")
         self.installation = bench.installation
         self.project = bench.project
-        self.timeout = timeout
+        self.timeout = self._patience if timeout is None else timeout
         self.runs: list[Run] = []
         self._hooks = hooks or {}
         self._args = list(args)

@@ -21,6 +21,8 @@ from pytest_taskie.client._scripted import HookCommand, Hooks, ScriptedClient
 from pytest_taskie.client._server import write_count
 
 STOP = "Stop"
+# For clients that take seconds to start, and on a busy machine a minute.
+SLOW = 180.0
 # Runs in the shell that the client itself takes for the hook's command. Its output comes when the hook has ended;
 # nothing that the hook leaves running can hold the client's pipes.
 KEEP = """\
