@@ -51,9 +51,10 @@ class CodexClient(SpiedClient):
         args: Sequence[str] = (),
         env: Environment | None = None,
         trust_hooks: bool = True,
+        wrap_hooks: bool = True,
         timeout: float = TIMEOUT,
     ) -> None:
-        super().__init__(hooks=hooks, args=args, env=env, timeout=timeout)
+        super().__init__(hooks=hooks, args=args, env=env, wrap_hooks=wrap_hooks, timeout=timeout)
         self._trust = trust_hooks
 
     def _shell(self, command: str) -> ToolCall:
@@ -93,5 +94,11 @@ class CodexClient(SpiedClient):
         ended = [e for e in events if e.get("type") in ("turn.completed", "turn.failed")]
         return {**(ended[-1] if ended else {}), "result": texts[-1] if texts else ""}
 
-    def _feedback(self, request: Request) -> Sequence[str]:
-        return _FEEDBACK.findall(request.last)
+    def _feedback(self, requests: Sequence[Request], following: Sequence[int]) -> Sequence[str]:
+        """Each reason once, from the first request that has it, also where the client has hooks from another home."""
+        return [
+            str(reason)
+            for request in requests
+            if request.messages and request.messages[-1].get("role") == "user"
+            for reason in _FEEDBACK.findall(request.last)
+        ]

@@ -30,7 +30,7 @@ class CopilotClient(SpiedClient):
     def _start(
         self, text: str, args: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None
     ) -> Finished:
-        fixed = ["--output-format", "json", "--allow-all-tools", "--disable-builtin-mcps"]
+        fixed = ["--output-format", "json", "--allow-all-tools", "--allow-all-paths", "--disable-builtin-mcps"]
         return self._execute([*fixed, *args, "-p", text], env, cwd, timeout)
 
     def _prepare(self, url: str, env: Environment) -> None:

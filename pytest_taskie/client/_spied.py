@@ -17,7 +17,7 @@ from typing import Any
 from pytest_taskie.client._hook_runs import HookRun, Json
 from pytest_taskie.client._request import Request, without_context
 from pytest_taskie.client._runs import Stop, Story
-from pytest_taskie.client._scripted import HookCommand, Hooks, ScriptedClient
+from pytest_taskie.client._scripted import Environment, HookCommand, Hooks, ScriptedClient
 from pytest_taskie.client._server import write_count
 
 STOP = "Stop"
@@ -34,22 +34,37 @@ WRAP = """\
 unset taskie_at taskie_n
 {command}
 ) < "$taskie_at/stdin" > "$taskie_at/stdout" 2> "$taskie_at/stderr"
-taskie_code=$?; read -r taskie_n < {counter}; echo "$taskie_n" > "$taskie_at/ended"
-echo "$taskie_code" > "$taskie_at/exit"; cat "$taskie_at/stdout"; cat "$taskie_at/stderr" >&2; exit "$taskie_code"
+taskie_code=$?; echo "$taskie_code" > "$taskie_at/exit"
+cat "$taskie_at/stdout"; cat "$taskie_at/stderr" >&2; exit "$taskie_code"
 """
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A run of a hook, and how many requests there had been when it began, and when it ended."""
+    """A run of a hook, and how many requests there had been when it began."""
 
     run: HookRun
     began: int
-    ended: int
 
 
 class SpiedClient(ScriptedClient):
-    """What is common to Codex, Copilot CLI, Qwen Code and Gemini CLI."""
+    """What is common to Codex, Copilot CLI, Qwen Code and Gemini CLI.
+
+    With `wrap_hooks=False` each hook stays as it is, and the spy is another hook beside it: for a hook whose process
+    must be the client's own child. What it printed is not known then.
+    """
+
+    def __init__(
+        self,
+        *,
+        hooks: Hooks | None = None,
+        args: Sequence[str] = (),
+        env: Environment | None = None,
+        wrap_hooks: bool = True,
+        timeout: float | None = None,
+    ) -> None:
+        super().__init__(hooks=hooks, args=args, env=env, timeout=timeout)
+        self._wrap = wrap_hooks
 
     @abstractmethod
     def _write_groups(self, home: Path, groups: Mapping[str, Sequence[Any]]) -> None:
@@ -59,9 +74,9 @@ class SpiedClient(ScriptedClient):
     def _answer(self, events: Sequence[Json]) -> Json:
         """The client's result, with its last words as `result`."""
 
-    def _feedback(self, request: Request) -> Sequence[str]:
-        """What the model is told in the request that follows a stop."""
-        return [without_context(request.last)]
+    def _feedback(self, requests: Sequence[Request], following: Sequence[int]) -> Sequence[str]:
+        """What the model is told in the requests that follow a stop; `following` are those that are known to."""
+        return [without_context(requests[at].last) for at in following]
 
     def _write_hooks(self, home: Path, records: Path | None) -> None:
         assert records is not None
@@ -72,25 +87,18 @@ class SpiedClient(ScriptedClient):
         groups = {}
         for event, commands in given.items():
             listed = [commands] if isinstance(commands, (str, Mapping)) else commands
-            entries = [self._entry(event, command, records) for command in listed or [""]]
+            entries = [_entry(command) for command in listed]
+            spy = _spy(event, records, self._counter)
+            if self._wrap and entries:
+                entries = [_wrapped(spy, entry) for entry in entries]
+            else:
+                entries = [{"type": "command", "command": spy}, *entries]
             groups[self.events.get(event, event)] = [{"hooks": entries}]
         self._write_groups(home, groups)
 
     def _common(self, event: str) -> str:
         """The name that all clients have for an event; its own where there is none."""
         return next((common for common, own in self.events.items() if own == event), event)
-
-    def _entry(self, event: str, command: HookCommand, records: Path) -> Mapping[str, Any]:
-        words = {
-            "records": shlex.quote(str(records)),
-            "counter": shlex.quote(str(records.with_suffix(".requests"))),
-            "event": shlex.quote(event),
-        }
-        entry = {"type": "command", **({"command": command} if isinstance(command, str) else command)}
-        if entry["type"] == "command":
-            end = WRAP.format(command=entry["command"], **words) if command else ""
-            entry["command"] = KEEP.format(**words) + end
-        return entry
 
     def _recorded(self, records: Path, session: str) -> Mapping[str, Json]:
         folders = [folder for folder in records.iterdir() if (folder / "stdin").exists()]
@@ -107,34 +115,50 @@ class SpiedClient(ScriptedClient):
     ) -> Story:
         first = len(self._script.requests) - len(requests)
         kept = [_kept(record, self.events, first) for record in records.values()]
-        stops, feedback = self._stops(kept, requests)
+        moments = _moments(kept, requests)
+        following = [at for at in moments if at is not None]
         return Story(
-            stops=tuple(stops),
+            stops=tuple(stop for at, runs in moments.items() for stop in _stops(runs, at, requests)),
             hook_runs=tuple(one.run for one in kept),
-            feedback=tuple(feedback),
+            feedback=tuple(self._feedback(requests, following)),
             system_messages=(),
             result=self._answer(events),
         )
 
-    def _stops(self, kept: Sequence[Kept], requests: Sequence[Request]) -> tuple[list[Stop], list[str]]:
-        """A stop that another request of the agent follows was a block; its reason is in that request."""
-        of_hooks = {at for one in kept for at in range(one.began, one.ended)}
-        of_agent = [at for at, request in enumerate(requests) if request.tools and at not in of_hooks]
-        moments: dict[int | None, list[HookRun]] = {}
-        for one in kept:
-            if one.run.event == STOP:
-                moments.setdefault(next((at for at in of_agent if at >= one.ended), None), []).append(one.run)
-        stops: list[Stop] = []
-        feedback: list[str] = []
-        for at, runs in moments.items():
-            said = [] if at is None else self._feedback(requests[at])
-            feedback += said
-            for run in runs:
-                blocks = at is not None and (len(runs) == 1 or _said_by(run, said))
-                stops.append(
-                    Stop("block" if blocks else None, run.stdin, run.stdout, run.stderr, run.exit_code, run.outcome)
-                )
-        return stops, feedback
+
+def _entry(command: HookCommand) -> dict[str, Any]:
+    return {"type": "command", **({"command": command} if isinstance(command, str) else command)}
+
+
+def _spy(event: str, records: Path, counter: Path) -> str:
+    words = {"records": records, "counter": counter, "event": event}
+    return KEEP.format(**{name: shlex.quote(str(word)) for name, word in words.items()})
+
+
+def _wrapped(spy: str, entry: dict[str, Any]) -> dict[str, Any]:
+    if "command" not in entry:
+        return entry
+    return {**entry, "command": spy + WRAP.format(command=entry["command"])}
+
+
+def _moments(kept: Sequence[Kept], requests: Sequence[Request]) -> dict[int | None, list[HookRun]]:
+    """The hooks of each stop, by the request of the same conversation that follows it, if one does."""
+    found: dict[int | None, list[HookRun]] = {}
+    for one in kept:
+        if one.run.event == STOP:
+            # The agent asked last, then stopped. A client that the hook has started has another prompt.
+            own = next((request.prompt for request in reversed(requests[: one.began]) if request.tools), None)
+            later = range(one.began, len(requests))
+            following = (at for at in later if requests[at].tools and requests[at].prompt == own)
+            found.setdefault(next(following, None), []).append(one.run)
+    return found
+
+
+def _stops(runs: Sequence[HookRun], following: int | None, requests: Sequence[Request]) -> Iterable[Stop]:
+    """A stop that another request follows was a block: of the one hook, or of the one whose reason is in it."""
+    for run in runs:
+        blocks = following is not None and (len(runs) == 1 or _said_by(run, requests[following].last))
+        yield Stop("block" if blocks else None, run.stdin, run.stdout, run.stderr, run.exit_code, run.outcome)
 
 
 def _files(folder: Path) -> Json:
@@ -157,17 +181,15 @@ def _session(kept: Json) -> str:
 def _kept(kept: Json, events: Mapping[str, str], first: int) -> Kept:
     event = str(kept["event"])
     run = HookRun(event, events.get(event, event), _stdin(kept))
-    began = int(kept["began"]) - first
-    if "exit" not in kept:
-        # The spy alone, or a hook that the client did not let end.
-        return Kept(run, began, began)
-    ended = replace(run, stdout=str(kept["stdout"]), stderr=str(kept["stderr"]), exit_code=int(kept["exit"]))
-    return Kept(ended, began, int(kept["ended"]) - first)
+    # Else it was the spy alone, or a hook that the client did not let end.
+    if "exit" in kept:
+        run = replace(run, stdout=str(kept["stdout"]), stderr=str(kept["stderr"]), exit_code=int(kept["exit"]))
+    return Kept(run, int(kept["began"]) - first)
 
 
-def _said_by(run: HookRun, said: Iterable[str]) -> bool:
+def _said_by(run: HookRun, said: str) -> bool:
     try:
         reason = json.loads(run.stdout or "")["reason"]
     except (ValueError, KeyError, TypeError):
         reason = (run.stderr or "").strip() if run.exit_code == 2 else ""
-    return bool(reason) and any(str(reason) in text for text in said)
+    return bool(reason) and str(reason) in said

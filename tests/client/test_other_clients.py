@@ -86,7 +86,7 @@ def test_nothing_leaves_the_machine_and_nothing_is_left(any_client: AnyClient, t
     client.agent(shell(look), verdict("PASS"))
     run = client.prompt("go on")
     assert (tmp_path / "hook").read_text().strip() == ALONE
-    assert run.landed(ALONE)
+    assert run.landed(ALONE), [request.last for request in run.requests]
     assert json.loads(run.answer) == {"verdict": "PASS"}
     assert not alive(int((tmp_path / "pid").read_text()))
 
