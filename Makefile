@@ -18,7 +18,7 @@ test-validation: $(VENV)/ready
 
 # The real clients come from npm into the user's cache.
 test-client: $(VENV)/ready
-	$(BIN)/taskie client install claude@known codex@known
+	$(BIN)/taskie client install claude@known codex@known copilot@known qwen@known gemini@known
 	$(PYTEST) -n $(JOBS) tests/client --taskie-require-client $(ARGS)
 
 # What the newest Claude Code does differently, if the contract data do not know it yet.

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_taskie import _contract
+from pytest_taskie.client._kinds import CLIENTS
 
 Json = Mapping[str, Any]
 ASSETS = Path(__file__).parent / "contract"
 SHARED = ("session_id", "transcript_path", "cwd", "hook_event_name")
 LONGEST = 100
-NAMES = {"claude": "Claude Code", "codex": "Codex"}
 # What the parts of a row's name mean.
 OUTPUT = {
     "nothing": "nothing on stdout, exit 0",
@@ -104,7 +104,7 @@ def html(client: str = "claude") -> str:
     cards = "".join(_event_card(client, data, name) for name in events(client))
     cards += "".join(_other_card(title, data.get(name, {})) for name, title in OTHERS.items() if data.get(name))
     effects = "".join(f"<dt>{name}</dt><dd>{escape(words)}</dd>" for name, words in EFFECT.items())
-    title = f"What {NAMES.get(client, client)} tells its hooks"
+    title = f"What {CLIENTS[client].title} tells its hooks"
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

@@ -12,6 +12,7 @@ __all__ = [
     "McpServer",
     "Request",
     "Run",
+    "ScriptedClient",
     "Session",
     "SessionError",
     "Stop",
@@ -21,6 +22,7 @@ __all__ = [
     "delay",
     "elicit",
     "repeat",
+    "shell",
     "structured",
     "tool",
     "verdict",
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     from pytest_taskie.client._mcp import McpServer, elicit
     from pytest_taskie.client._request import Request
     from pytest_taskie.client._runs import Run, Stop
-    from pytest_taskie.client._script import Turn, api_error, delay, repeat, structured, tool, verdict
+    from pytest_taskie.client._script import Turn, api_error, delay, repeat, shell, structured, tool, verdict
+    from pytest_taskie.client._scripted import ScriptedClient
     from pytest_taskie.client._session import Session
     from pytest_taskie.client._terminal import Terminal
 else:
@@ -50,7 +53,8 @@ else:
         "_mcp": ("McpServer", "elicit"),
         "_request": ("Request",),
         "_runs": ("Run", "Stop"),
-        "_script": ("Turn", "api_error", "delay", "repeat", "structured", "tool", "verdict"),
+        "_script": ("Turn", "api_error", "delay", "repeat", "shell", "structured", "tool", "verdict"),
+        "_scripted": ("ScriptedClient",),
         "_session": ("Session",),
         "_terminal": ("Terminal",),
     }

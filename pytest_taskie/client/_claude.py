@@ -16,6 +16,7 @@ from pytest_taskie.client._hook_runs import Json, read_hook_runs, spy_record
 from pytest_taskie.client._modules import read_module_runs
 from pytest_taskie.client._request import Request
 from pytest_taskie.client._runs import Run, Story, feedback_text, read_stops, system_messages
+from pytest_taskie.client._script import ToolCall
 from pytest_taskie.client._scripted import (
     TIMEOUT,
     Environment,
@@ -85,7 +86,7 @@ class ClaudeClient(ScriptedClient):
         tools: str | None = ALLOWED_TOOLS,
         timeout: float = TIMEOUT,
     ) -> None:
-        super().__init__(hooks, args, env, timeout)
+        super().__init__(hooks=hooks, args=args, env=env, timeout=timeout)
         self._plugins = [plugin] if isinstance(plugin, (str, os.PathLike)) else list(plugin or ())
         self._settings = {**(settings or {})}
         self._written: Mapping[str, Sequence[Any]] = {}
@@ -204,6 +205,9 @@ class ClaudeClient(ScriptedClient):
                 return finished
             self._without_reports.add(program)
         return self._execute([*fixed, *args, "--", text], env, cwd, timeout)
+
+    def _shell(self, command: str) -> ToolCall:
+        return ToolCall("Bash", {"command": command, "description": "run it"})
 
     def _prepare(self, url: str, env: Environment) -> None:
         """Nothing: its variables and its settings say everything."""

@@ -6,13 +6,15 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pytest_taskie._processes import Finished
-from pytest_taskie.client._hook_runs import Json, read_hook_runs
+from pytest_taskie.client._hook_runs import Json
 from pytest_taskie.client._request import Request
 from pytest_taskie.client._responses import RESPONSES
-from pytest_taskie.client._runs import Run, Stop, Story
-from pytest_taskie.client._scripted import TIMEOUT, Environment, Hooks, ScriptedClient, Where, hook_groups
+from pytest_taskie.client._script import ToolCall
+from pytest_taskie.client._scripted import TIMEOUT, Environment, Hooks, Where
+from pytest_taskie.client._spied import SpiedClient
 
 # No retries: an error in a script should be one error in the run, and at once.
 CONFIG = """\
@@ -36,7 +38,7 @@ plugins = false
 _FEEDBACK = re.compile(r"<hook_prompt\b[^>]*>(.*?)</hook_prompt>", re.DOTALL)
 
 
-class CodexClient(ScriptedClient):
+class CodexClient(SpiedClient):
     """One real Codex. `agent` says what its model will say; `prompt` runs `codex exec`."""
 
     dialects = RESPONSES
@@ -49,22 +51,14 @@ class CodexClient(ScriptedClient):
         args: Sequence[str] = (),
         env: Environment | None = None,
         trust_hooks: bool = True,
+        wrap_hooks: bool = True,
         timeout: float = TIMEOUT,
     ) -> None:
-        super().__init__(hooks, args, env, timeout)
+        super().__init__(hooks=hooks, args=args, env=env, wrap_hooks=wrap_hooks, timeout=timeout)
         self._trust = trust_hooks
 
-    def prompt(
-        self,
-        text: str,
-        *,
-        args: Sequence[str] = (),
-        env: Environment | None = None,
-        cwd: Where | None = None,
-        timeout: float | None = None,
-    ) -> Run:
-        """Run `codex exec` with the prompt on stdin, and wait for its end."""
-        return self._prompt(text, args, env, cwd, timeout)
+    def _shell(self, command: str) -> ToolCall:
+        return ToolCall("exec_command", {"cmd": command})
 
     def _start(
         self, text: str, args: Sequence[str], env: Environment, cwd: Where | None, timeout: float | None
@@ -74,10 +68,10 @@ class CodexClient(ScriptedClient):
         fixed = ["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", *trust]
         return self._execute([*fixed, *args, "-"], env, cwd, timeout, text.encode("utf-8", "surrogateescape"))
 
-    def _write_hooks(self, home: Path, records: Path | None) -> None:
+    def _write_groups(self, home: Path, groups: Mapping[str, Sequence[Any]]) -> None:
         folder = home / ".codex"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "hooks.json").write_text(json.dumps({"hooks": hook_groups(self._hooks, records)}), encoding="utf-8")
+        (folder / "hooks.json").write_text(json.dumps({"hooks": groups}), encoding="utf-8")
 
     def _prepare(self, url: str, env: Environment) -> None:
         folder = Path(env["HOME"]) / ".codex"
@@ -95,32 +89,16 @@ class CodexClient(ScriptedClient):
     def _transcripts(self, home: Path, session: str) -> Iterable[Path]:
         return (home / ".codex" / "sessions").rglob(f"*{session}.jsonl")
 
-    def _read(
-        self,
-        events: Sequence[Json],
-        requests: Sequence[Request],
-        records: Mapping[str, Json],
-        transcript: Sequence[Json],
-    ) -> Story:
-        hook_runs = read_hook_runs((), records)
-        stdins = [run.stdin for run in hook_runs if run.event == "Stop"]
-        feedback = _feedback(requests)
+    def _answer(self, events: Sequence[Json]) -> Json:
         texts = [e["item"]["text"] for e in events if e.get("item", {}).get("type") == "agent_message"]
         ended = [e for e in events if e.get("type") in ("turn.completed", "turn.failed")]
-        return Story(
-            stops=tuple(Stop("block" if at < len(feedback) else None, stdin) for at, stdin in enumerate(stdins)),
-            hook_runs=tuple(hook_runs),
-            feedback=feedback,
-            system_messages=(),
-            result={**(ended[-1] if ended else {}), "result": texts[-1] if texts else ""},
-        )
+        return {**(ended[-1] if ended else {}), "result": texts[-1] if texts else ""}
 
-
-def _feedback(requests: Sequence[Request]) -> tuple[str, ...]:
-    """Each reason once, from the first request that has it: later requests repeat the whole conversation."""
-    return tuple(
-        reason
-        for request in requests
-        if request.messages and request.messages[-1].get("role") == "user"
-        for reason in _FEEDBACK.findall(request.last)
-    )
+    def _feedback(self, requests: Sequence[Request], following: Sequence[int]) -> Sequence[str]:
+        """Each reason once, from the first request that has it, also where the client has hooks from another home."""
+        return [
+            str(reason)
+            for request in requests
+            if request.messages and request.messages[-1].get("role") == "user"
+            for reason in _FEEDBACK.findall(request.last)
+        ]

@@ -1,4 +1,4 @@
-"""The fixtures `claude_client` and `codex_client`, and the options that choose a client.
+"""The fixtures `claude_client`, `codex_client` and so on, one for each row of the table, and the options that choose.
 
 Importing this costs nothing but pytest: servers and processes are imported when a test asks for a client.
 """
@@ -8,20 +8,23 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Callable, TypeVar
 
 import pytest
 
+from pytest_taskie.client._kinds import CLIENTS, KINDS, ClientKind, Kind
+
 if TYPE_CHECKING:
-    from pytest_taskie.client._claude import ClaudeClient
-    from pytest_taskie.client._codex import CodexClient
     from pytest_taskie.client._http_hook import HttpHook
-    from pytest_taskie.client._installation import Installation, Kind, Wanted
+    from pytest_taskie.client._installation import Installation, Wanted
     from pytest_taskie.client._mcp import McpServer
     from pytest_taskie.client._scripted import ScriptedClient
     from pytest_taskie.client._server import Other
 
     C = TypeVar("C", bound=ScriptedClient)
+
+ANY = "any_client"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,7 +54,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | list[str]:
     """What a client could still reach on this machine, in runs that start one."""
-    if not any({"claude_client", "codex_client"} & {*getattr(item, "fixturenames", ())} for item in items):
+    names = {ANY, *(client.fixture for client in CLIENTS.values())}
+    if not any(names & {*getattr(item, "fixturenames", ())} for item in items):
         return []
     if config.getoption("--taskie-client-network"):
         return "taskie: clients run with this machine's network (--taskie-client-network)"
@@ -98,6 +102,11 @@ def check_isolation(config: pytest.Config) -> bool:
     except CannotIsolate as error:
         pytest.fail(str(error), pytrace=False)
     return False
+
+
+def class_of(row: ClientKind) -> type[ScriptedClient]:
+    found: type[ScriptedClient] = getattr(import_module(f"pytest_taskie.client.{row.module}"), row.class_name)
+    return found
 
 
 def clients(kind: Kind, client: type[C], request: pytest.FixtureRequest) -> Iterator[type[C]]:
@@ -170,17 +179,18 @@ def mcp_server(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], McpS
     return lambda name: McpServer(name, folder / name)
 
 
-@pytest.fixture
-def claude_client(request: pytest.FixtureRequest) -> Iterator[type[ClaudeClient]]:
-    """A real Claude Code with a scripted model and no network: `claude_client(plugin=ROOT)`, docs/real-client.md."""
-    from pytest_taskie.client import ClaudeClient
+def _fixture(row: ClientKind) -> Callable[..., Iterator[type[ScriptedClient]]]:
+    def client(request: pytest.FixtureRequest) -> Iterator[type[ScriptedClient]]:
+        yield from clients(row.kind, class_of(row), request)
 
-    yield from clients("claude", ClaudeClient, request)
+    client.__doc__ = f"A real {row.title} with a scripted model and no network: docs/real-client.md."
+    return pytest.fixture(name=row.fixture)(client)
 
 
-@pytest.fixture
-def codex_client(request: pytest.FixtureRequest) -> Iterator[type[CodexClient]]:
-    """A real Codex with a scripted model and no network: `codex_client(hooks={"Stop": COMMAND})`."""
-    from pytest_taskie.client import CodexClient
+globals().update({row.fixture: _fixture(row) for row in CLIENTS.values()})
 
-    yield from clients("codex", CodexClient, request)
+
+@pytest.fixture(params=KINDS)
+def any_client(request: pytest.FixtureRequest) -> Iterator[type[ScriptedClient]]:
+    """Each of the real clients in turn, so that one test is run in all of them; skipped where one is not installed."""
+    yield from clients(request.param, class_of(CLIENTS[request.param]), request)

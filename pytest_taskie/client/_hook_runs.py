@@ -17,9 +17,10 @@ SPY_MARK = "taskie-spy-recorded"
 class HookRun:
     """One run of one hook.
 
-    Where the client reports nothing (SessionEnd, WorktreeCreate, every hook of Codex and of clients before 2.1),
-    `stdin` is all that is known, once for all hooks of that moment. A hook that was started and never heard of again
-    has no `outcome`.
+    Where Claude Code reports nothing (SessionEnd, WorktreeCreate, clients before 2.1), `stdin` is all that is known,
+    once for all hooks of that moment. Of the other clients' hooks a wrapper keeps everything but the `outcome`, which
+    only the client could tell; `event` is then the name that all clients have, `name` the client's own. A hook that was
+    started and never heard of again has no `outcome` and no `exit_code`.
     """
 
     event: str

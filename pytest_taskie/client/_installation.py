@@ -8,22 +8,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import platform
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
 
 from pytest_taskie._contract import ContractError, newest_measured
+from pytest_taskie.client._kinds import CLIENTS, KINDS, Kind
 
-Kind = Literal["claude", "codex"]
-KINDS: tuple[Kind, ...] = ("claude", "codex")
 MANIFEST = "taskie-client.json"
 INSTALL_TIMEOUT = 900.0
 VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
@@ -83,11 +79,10 @@ def parse_wanted(text: str) -> Wanted:
 
     `known` is the newest version that the contract data were measured in.
     """
-    kind: Kind = "claude"
-    rest = text.strip()
-    prefix = re.match(r"(claude|codex)(?:[@=]|$)", rest)
+    kind, rest = "claude", text.strip()
+    prefix = re.match(rf"({'|'.join(KINDS)})(?:[@=]|$)", rest)
     if prefix:
-        kind, rest = cast(Kind, prefix[1]), rest[prefix.end() :]
+        kind, rest = prefix[1], rest[prefix.end() :]
     if rest in ("", "latest"):
         return Wanted(kind)
     if rest == "known":
@@ -106,7 +101,7 @@ def parse_wanted(text: str) -> Wanted:
 
 
 def cache_root(env: Mapping[str, str] | None = None) -> Path:
-    """The folder that holds `claude/VERSION` and `codex/VERSION`. A relative XDG_CACHE_HOME does not count."""
+    """The folder that holds `claude/VERSION`, `codex/VERSION` and so on. A relative XDG_CACHE_HOME does not count."""
     environ = os.environ if env is None else env
     base = environ.get("XDG_CACHE_HOME", "")
     home = Path(environ["HOME"]) if environ.get("HOME") else Path("~").expanduser()
@@ -168,31 +163,16 @@ def install(wanted: Wanted, root: Path | None = None, *, force: bool = False) ->
 
 def newest(kind: Kind) -> str:
     """The version that npm calls the latest."""
-    package = "@anthropic-ai/claude-code" if kind == "claude" else "@openai/codex"
+    package = CLIENTS[kind].package
     version = _npm("view", package, "dist-tags.latest").strip().strip('"')
     if not VERSION.fullmatch(version):
         raise ClientError(f"npm does not know the latest version of {package}: it printed {version!r}")
     return version
 
 
-def packages(kind: Kind, version: str) -> list[str]:
-    """What to try, in order: the platform's package (a binary, which does not need Node), then the script."""
-    system = {"linux": "linux", "darwin": "darwin"}.get(sys.platform, sys.platform)
-    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(
-        platform.machine().lower(), platform.machine().lower()
-    )
-    if kind == "codex":
-        return [f"@openai/codex@{version}-{system}-{machine}"]
-    musl = "-musl" if system == "linux" and any(Path("/lib").glob("ld-musl-*")) else ""
-    return [
-        f"@anthropic-ai/claude-code-{system}-{machine}{musl}@{version}",
-        f"@anthropic-ai/claude-code@{version}",
-    ]
-
-
 def _fetch(kind: Kind, version: str, work: Path) -> Path:
     missing: NoSuchVersion | None = None
-    for package in packages(kind, version):
+    for package in CLIENTS[kind].to_install(version):
         try:
             _npm("install", "--prefix", str(work), "--no-save", package)
         except NoSuchVersion as error:
@@ -203,15 +183,11 @@ def _fetch(kind: Kind, version: str, work: Path) -> Path:
 
 
 def _program(kind: Kind, work: Path, package: str) -> Path:
-    modules = work / "node_modules"
-    if kind == "codex":
-        found = sorted((modules / "@openai").glob("*/vendor/*/*/codex"))
-    else:
-        at = modules / package.rpartition("@")[0]
-        found = [path for path in (at / "claude", at / "cli.js") if path.is_file()]
-    if not found:
-        raise ClientError(f"{package} was installed, but no known program is in it")
-    return found[0]
+    for pattern in CLIENTS[kind].programs:
+        for found in sorted((work / "node_modules").glob(pattern)):
+            if found.is_file():
+                return found
+    raise ClientError(f"{package} was installed, but no known program is in it")
 
 
 def _put_in_place(work: Path, target: Path, force: bool) -> None:

@@ -1,4 +1,7 @@
-"""One request of a client to its model, in either API: what is asked, and by whom. Pure: knows no script."""
+"""One request of a client to its model: what is asked, and by whom. Pure: knows no script.
+
+Read as the Messages and the Responses API have it; other dialects read theirs in a subclass.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# The tool that Claude Code offers when it was started with --json-schema.
-STRUCTURED_TOOL = "StructuredOutput"
+# The tools that Claude Code and Qwen Code offer when they were started with --json-schema.
+STRUCTURED_TOOLS = ("StructuredOutput", "structured_output")
 SHOWN = 600
 
 
@@ -41,7 +44,7 @@ class Request:
     def prompt(self) -> str:
         """The first prompt of the conversation, without what the client puts around it."""
         texts = [text_of(message) for message in self.messages if message.get("role") == "user"]
-        spoken = [text for text in (_without_context(text) for text in texts) if text]
+        spoken = [text for text in (without_context(text) for text in texts) if text]
         return spoken[0] if spoken else (texts[0] if texts else "")
 
     @property
@@ -66,7 +69,12 @@ class Request:
             return False
         called = [block.get("name") for block in _blocks(turns[-2]) if block.get("type") == "tool_use"]
         results = [block for block in _blocks(turns[-1]) if block.get("type") == "tool_result"]
-        return called == [STRUCTURED_TOOL] and bool(results) and not any(r.get("is_error") for r in results)
+        return (
+            len(called) == 1
+            and called[0] in STRUCTURED_TOOLS
+            and bool(results)
+            and not any(r.get("is_error") for r in results)
+        )
 
     @property
     def system(self) -> str:
@@ -99,13 +107,17 @@ def text_of(message: Mapping[str, Any]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-# Claude Code sends reminders, and Codex its environment, in the user's name and before the user's words.
+# Claude Code and Qwen Code send reminders, Codex its environment, Copilot CLI the time and Gemini CLI the session's
+# circumstances, in the user's name and before the user's words.
 _CONTEXT = re.compile(
-    r"<(system-reminder|environment_context|user_instructions|permissions[ a-z]*|INSTRUCTIONS)>.*?</\1>", re.DOTALL
+    r"<(system-reminder|environment_context|user_instructions|permissions[ a-z]*|INSTRUCTIONS"
+    r"|current_datetime|session_context)>.*?</\1>",
+    re.DOTALL,
 )
 
 
-def _without_context(text: str) -> str:
+def without_context(text: str) -> str:
+    """What the user, or a hook, has said."""
     return _CONTEXT.sub("", text).strip()
 
 

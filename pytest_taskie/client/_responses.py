@@ -36,7 +36,7 @@ def responses_reply(request: Request, blocks: list[str | ToolCall], number: int)
     return events_reply(events)
 
 
-RESPONSES: Mapping[str, Dialect] = {"/v1/responses": responses_reply}
+RESPONSES: Mapping[str, Dialect] = {"/v1/responses": Dialect(responses_reply)}
 
 
 def _item(block: str | ToolCall, name: str) -> dict[str, Any]:

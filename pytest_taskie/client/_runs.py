@@ -23,7 +23,7 @@ class Stop:
     """One run of one Stop hook.
 
     `decision` is what the client made of it ("block" or None), not what the hook printed. `context`: it went on because
-    of this `additionalContext`, which is a block without an error. Clients before 2.1 do not report a hook's
+    of this `additionalContext`, which is a block without an error. Claude Code before 2.1 does not report a hook's
     output: `stdout`, `stderr`, `exit_code` and `outcome` are None, and parallel hooks are one stop.
     """
 
@@ -76,8 +76,11 @@ class Run(Story):
         return str(next((e["claude_code_version"] for e in self.events if "claude_code_version" in e), ""))
 
     def hooks(self, event: str) -> list[HookRun]:
-        """Every run of the hooks of one event, such as PreToolUse, in the order in which they were started."""
-        return [run for run in self.hook_runs if run.event == event]
+        """Every run of the hooks of one event, such as PreToolUse, in the order in which they were started.
+
+        The client's own name of an event (AfterAgent) means the same as the one that all have (Stop).
+        """
+        return [run for run in self.hook_runs if event in (run.event, run.name)]
 
     def landed(self, text: str) -> bool:
         """Whether the agent's model was told this, by a hook or by anybody but itself.

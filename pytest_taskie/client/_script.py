@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
-from pytest_taskie.client._request import STRUCTURED_TOOL, Request, short
+from pytest_taskie.client._request import STRUCTURED_TOOLS, Request, short
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,13 @@ class Structured:
     """The model's structured output: a call of the client's own tool, or the JSON as text where there is none."""
 
     fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Shell:
+    """The model calls the client's own tool for commands, whatever that is called there."""
+
+    command: str
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,8 @@ class Repeat:
     turn: Turn
 
 
-Block = Union[str, ToolCall, Structured]
+Block = Union[str, ToolCall, Shell, Structured]
+_BLOCKS = (str, ToolCall, Shell, Structured)
 Turn = Union[Block, "Sequence[Block]", ApiError, Delay, Repeat, "Callable[[Request], Turn]"]
 When = Union[str, "re.Pattern[str]", None]
 
@@ -74,6 +82,11 @@ _ERROR_KINDS = {
 def tool(name: str, /, **arguments: Any) -> ToolCall:
     """`tool("Write", file_path=plan.path / "plan.md", content="…")`: paths become strings."""
     return ToolCall(name, {key: _plain(value) for key, value in arguments.items()})
+
+
+def shell(command: str, /) -> Shell:
+    """`shell("rm FAILING")`: the client's own tool for commands, so that one script is for every client."""
+    return Shell(command)
 
 
 def structured(**fields: Any) -> Structured:
@@ -211,7 +224,7 @@ class Script:
 
 def blocks_of(turn: Turn) -> list[Block]:
     """The content of a turn that is an answer."""
-    if isinstance(turn, (str, ToolCall, Structured)):
+    if isinstance(turn, _BLOCKS):
         return [turn]
     if isinstance(turn, Sequence):
         return list(turn)
@@ -222,16 +235,19 @@ def check(turn: Turn) -> None:
     """Refuse what is not a turn when it is written, not when it is fetched."""
     if isinstance(turn, (Delay, Repeat)):
         check(turn.turn)
-    elif isinstance(turn, ApiError) or callable(turn) or isinstance(turn, (str, ToolCall, Structured)):
+    elif isinstance(turn, ApiError) or callable(turn) or isinstance(turn, _BLOCKS):
         return
-    elif not isinstance(turn, Sequence) or not all(isinstance(b, (str, ToolCall, Structured)) for b in turn):
-        raise TypeError(f"{turn!r} is not a turn: give a text, tool(…), verdict(…), api_error(…), or a list of blocks")
+    elif not isinstance(turn, Sequence) or not all(isinstance(b, _BLOCKS) for b in turn):
+        raise TypeError(
+            f"{turn!r} is not a turn: give a text, tool(…), shell(…), verdict(…), api_error(…), or a list of blocks"
+        )
 
 
 def structured_block(block: Structured, tools: Sequence[str]) -> str | ToolCall:
     """Structured output in the form that this client asked for."""
-    if STRUCTURED_TOOL in tools:
-        return ToolCall(STRUCTURED_TOOL, block.fields)
+    for name in STRUCTURED_TOOLS:
+        if name in tools:
+            return ToolCall(name, block.fields)
     return json.dumps(dict(block.fields))
 
 

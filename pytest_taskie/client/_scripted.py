@@ -22,7 +22,7 @@ from pytest_taskie.client._hook_runs import SPY_MARK, Json
 from pytest_taskie.client._installation import Installation
 from pytest_taskie.client._request import Request
 from pytest_taskie.client._runs import Run, Story, parse_lines
-from pytest_taskie.client._script import Script, Turn, When
+from pytest_taskie.client._script import Script, ToolCall, Turn, When
 from pytest_taskie.client._server import Dialect, Other, ScriptedServer
 
 Where = Union[str, "os.PathLike[str]"]
@@ -61,18 +61,31 @@ class ScriptedClient(ABC):
     """What every client has: a script for its model, prompts, and complaints about the script at the end."""
 
     dialects: Mapping[str, Dialect] = {}
+    # What the client calls the events that all have: a test may say Stop to each.
+    events: Mapping[str, str] = {}
     # The fixture makes a subclass that has one, so that its value is typed like the class that it stands for.
     _bench: Bench | None = None
     # The field of the client's events that names its session.
     _session = "session_id"
+    # The seconds that a prompt may take where a test does not say.
+    _patience = TIMEOUT
+    # The file in which the number of requests so far is left, for a spy that reads it.
+    _counter: Path | None = None
 
-    def __init__(self, hooks: Hooks | None, args: Sequence[str], env: Environment | None, timeout: float) -> None:
+    def __init__(
+        self,
+        *,
+        hooks: Hooks | None = None,
+        args: Sequence[str] = (),
+        env: Environment | None = None,
+        timeout: float | None = None,
+    ) -> None:
         bench = self._bench
         if bench is None:
             raise TypeError(f"{type(self).__name__} needs a project and a program: take it from its fixture")
         self.installation = bench.installation
         self.project = bench.project
-        self.timeout = timeout
+        self.timeout = self._patience if timeout is None else timeout
         self.runs: list[Run] = []
         self._hooks = hooks or {}
         self._args = list(args)
@@ -106,6 +119,18 @@ class ScriptedClient(ABC):
         """
         self._script.add(turns, when, toolless=toolless)
 
+    def prompt(
+        self,
+        text: str,
+        *,
+        args: Sequence[str] = (),
+        env: Environment | None = None,
+        cwd: Where | None = None,
+        timeout: float | None = None,
+    ) -> Run:
+        """Start the client on one prompt, and wait for its end."""
+        return self._prompt(text, args, env, cwd, timeout)
+
     def command(
         self,
         *arguments: str,
@@ -132,7 +157,7 @@ class ScriptedClient(ABC):
         before = len(self._script.requests)
         finished = self._start(text, [*self._args, *args], environment, cwd, timeout)
         events = parse_lines(finished.stdout)
-        told = recorded(records, self._session_of(events))
+        told = self._recorded(records, self._session_of(events))
         return self._tell(vars(finished), events, self._script.requests[before:], home, told)
 
     def _make_records(self) -> Path:
@@ -141,6 +166,10 @@ class ScriptedClient(ABC):
         records = self._scratch / f"told-{self._folders}"
         records.mkdir(parents=True)
         return records
+
+    def _recorded(self, records: Path, session: str) -> Mapping[str, Json]:
+        """What the spy has kept of one session."""
+        return recorded(records, session)
 
     def _session_of(self, events: Sequence[Json]) -> str:
         return next((str(e[self._session]) for e in events if e.get(self._session)), "")
@@ -169,6 +198,10 @@ class ScriptedClient(ABC):
     @abstractmethod
     def _write_hooks(self, home: Path, records: Path | None) -> None:
         """Put the hooks, and the spy that records into this folder, where the client looks for them."""
+
+    @abstractmethod
+    def _shell(self, command: str) -> ToolCall:
+        """The call of the client's own tool for commands."""
 
     @abstractmethod
     def _start(
@@ -207,7 +240,7 @@ class ScriptedClient(ABC):
         stdin: bytes = b"",
         before: Sequence[str] = (),
     ) -> Finished:
-        server = ScriptedServer(self._script, self.dialects, self._served)
+        server = ScriptedServer(self._script, self.dialects, self._served, self._shell, self._counter)
         where = self.project.path if cwd is None else Path(cwd)
         limit = self.timeout if timeout is None else timeout
 

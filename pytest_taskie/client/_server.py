@@ -1,6 +1,7 @@
-"""The scripted Messages API: HTTP in, server-sent events or plain JSON out, over a socket that is handed in.
+"""The scripted API: HTTP in, server-sent events or plain JSON out, over a socket that is handed in.
 
-Knows the wire format of the API that Claude Code speaks. What is said comes from the script.
+Knows HTTP and the wire format of the Messages API; each other wire format is a dialect in a module of its own. What is
+said comes from the script.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import threading
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Callable, Union
 
 from pytest_taskie.client._request import Request
@@ -22,6 +25,7 @@ from pytest_taskie.client._script import (
     Delay,
     Repeat,
     Script,
+    Shell,
     Structured,
     ToolCall,
     Turn,
@@ -42,13 +46,38 @@ class HttpReply:
     content: bytes
 
 
-Dialect = Callable[[Request, "list[Union[str, ToolCall]]", int], HttpReply]
+Reply = Callable[[Request, "list[Union[str, ToolCall]]", int], HttpReply]
+ShellCall = Callable[[str], ToolCall]
 # Whatever else is served under the first part of a path: a hook, and not the model.
 Other = Callable[[str, Mapping[str, str], bytes], HttpReply]
 
 
 def json_reply(status: int, value: Any) -> HttpReply:
     return HttpReply(status, "application/json", json.dumps(value).encode())
+
+
+def write_count(path: Path, count: int) -> None:
+    """Replaced at once: whoever reads it reads a number."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(f"{count}\n", encoding="ascii")
+    fresh.replace(path)
+
+
+def error_body(kind: str, message: str) -> Mapping[str, Any]:
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+def error_reply(error: ApiError) -> HttpReply:
+    return json_reply(error.status, error_body(error.kind, error.message))
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """A wire format: how an answer and an error are said in it, and how a request in it is read."""
+
+    reply: Reply
+    error: Callable[[ApiError], HttpReply] = error_reply
+    request: type[Request] = Request
 
 
 def events_reply(events: list[tuple[str, Mapping[str, Any]]]) -> HttpReply:
@@ -59,10 +88,19 @@ def events_reply(events: list[tuple[str, Mapping[str, Any]]]) -> HttpReply:
 class ScriptedServer:
     """Answers from the script until it is closed. `failures` are mistakes of this server or of a callable turn."""
 
-    def __init__(self, script: Script, paths: Mapping[str, Dialect], others: Mapping[str, Other] | None = None) -> None:
+    def __init__(
+        self,
+        script: Script,
+        paths: Mapping[str, Dialect],
+        others: Mapping[str, Other] | None = None,
+        shell: ShellCall | None = None,
+        counter: Path | None = None,
+    ) -> None:
         self.script = script
         self.paths = paths
         self.others = others or {}
+        self.shell = shell
+        self.counter = counter
         self.failures: list[str] = []
         self.closing = threading.Event()
         self._asked = 0
@@ -92,18 +130,24 @@ class ScriptedServer:
             return other(path, headers, content)
         if plain.endswith("/count_tokens"):
             return json_reply(200, {"input_tokens": 1})
-        dialect = self.paths.get(plain)
+        dialect = next((found for path, found in self.paths.items() if fnmatchcase(plain, path)), None)
         if dialect is None:
             return json_reply(404, error_body("not_found_error", f"nothing is scripted for {plain}"))
         body = json.loads(content)
         if not isinstance(body, dict):
             return json_reply(400, error_body("invalid_request_error", "the body is not a JSON object"))
-        request = Request(plain, headers, body)
+        request = dialect.request(plain, headers, body)
         turn = self.script.answer(request)
         with self._lock:
             self._asked += 1
             number = self._asked
+            self._count()
         return self._render(turn, request, dialect, number)
+
+    def _count(self) -> None:
+        """Leave the number of requests so far, before any of them is answered: a hook's wrapper reads it."""
+        if self.counter is not None:
+            write_count(self.counter, len(self.script.requests))
 
     def _render(self, turn: Turn, request: Request, dialect: Dialect, number: int) -> HttpReply:
         while isinstance(turn, (Delay, Repeat)) or callable(turn):
@@ -111,8 +155,15 @@ class ScriptedServer:
                 self.closing.wait(turn.seconds)
             turn = turn(request) if callable(turn) else turn.turn
         if isinstance(turn, ApiError):
-            return json_reply(turn.status, error_body(turn.kind, turn.message))
-        return dialect(request, [_concrete(block, request) for block in blocks_of(turn)], number)
+            return dialect.error(turn)
+        return dialect.reply(request, [self._concrete(block, request) for block in blocks_of(turn)], number)
+
+    def _concrete(self, block: Block, request: Request) -> str | ToolCall:
+        if isinstance(block, Shell):
+            if self.shell is None:
+                raise TypeError("this client's shell tool is not known: script it as tool(…)")
+            return self.shell(block.command)
+        return structured_block(block, request.tools) if isinstance(block, Structured) else block
 
 
 def messages_reply(request: Request, blocks: list[str | ToolCall], number: int) -> HttpReply:
@@ -146,15 +197,7 @@ def messages_reply(request: Request, blocks: list[str | ToolCall], number: int) 
     return events_reply(events)
 
 
-MESSAGES: Mapping[str, Dialect] = {"/v1/messages": messages_reply}
-
-
-def error_body(kind: str, message: str) -> Mapping[str, Any]:
-    return {"type": "error", "error": {"type": kind, "message": message}}
-
-
-def _concrete(block: Block, request: Request) -> str | ToolCall:
-    return structured_block(block, request.tools) if isinstance(block, Structured) else block
+MESSAGES: Mapping[str, Dialect] = {"/v1/messages": Dialect(messages_reply)}
 
 
 def _content(block: str | ToolCall, call_id: str) -> dict[str, Any]:

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_taskie.client._installation import KINDS, ClientError, cache_root, install, installed, parse_wanted
+from pytest_taskie.client._installation import ClientError, cache_root, install, installed, parse_wanted
+from pytest_taskie.client._kinds import KINDS
 from taskie.usage import Parser
 
 SUMMARY = "real clients for the tests: install, list, check"
@@ -21,12 +22,14 @@ CHECK = Path(__file__).resolve().parents[2] / "tests" / "client" / "check.py"
 
 DESCRIPTION = """\
 Real clients for tests. They come from npm and live in $XDG_CACHE_HOME/taskie/clients (~/.cache without it);
-the fixtures claude_client and codex_client take the newest one there, or the one that --taskie-client names.
+the fixtures claude_client, codex_client, copilot_client, qwen_client and gemini_client take the newest one there,
+or the one that --taskie-client names.
 """
 EXAMPLES = """\
 examples:
   taskie client install                    the newest Claude Code
   taskie client install claude codex       the newest of both
+  taskie client install copilot qwen gemini
   taskie client install claude@known       the newest Claude Code that the contract data were measured in
   taskie client install 2.1.197 2.0.60     these versions of Claude Code
   taskie client install codex@0.166.0      this version of Codex
@@ -59,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="taskie client", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=raw)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add = commands.add_parser("install", help="fetch clients with npm", description=DESCRIPTION, formatter_class=raw)
-    versions = "a version (2.1.197), claude, codex, codex@VERSION or codex@known"
+    versions = f"a version of Claude Code (2.1.197), or one of {', '.join(KINDS)}: codex, codex@0.166.0, codex@known"
     add.add_argument("versions", nargs="*", default=["claude"], metavar="VERSION", help=versions)
     add.add_argument("--force", action="store_true", help="fetch it again although it is there")
     add.set_defaults(run=_install)

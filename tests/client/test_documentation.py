@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie.client._fixtures import installation
-from pytest_taskie.client._installation import Kind
+from pytest_taskie.client._kinds import CLIENTS, KINDS
 
 from .test_isolation import isolated
 
@@ -26,8 +26,7 @@ EXAMPLES = blocks("python")
 @pytest.fixture(scope="session")
 def chosen(pytestconfig: pytest.Config) -> list[str]:
     """The options that name this run's clients; asked for before a test gets a home of its own."""
-    kinds: list[Kind] = ["claude", "codex"]
-    return [f"--taskie-client={kind}={installation(kind, pytestconfig).command[-1]}" for kind in kinds]
+    return [f"--taskie-client={kind}={installation(kind, pytestconfig).command[-1]}" for kind in KINDS]
 
 
 def name_of(example: str) -> str:
@@ -49,8 +48,9 @@ def test_example(
     hook.write_text(blocks("sh")[0])
     hook.chmod(0o755)
     pytester.makepyfile(example)
-    result = pytester.runpytest_subprocess("-p", "no:randomly", "--taskie-require-client", *chosen, timeout=120)
-    result.assert_outcomes(passed=len(re.findall(r"^def test_", example, re.MULTILINE)))
+    result = pytester.runpytest_subprocess("-p", "no:randomly", "--taskie-require-client", *chosen, timeout=600)
+    times = len(CLIENTS) if "any_client" in example else 1
+    result.assert_outcomes(passed=times * len(re.findall(r"^def test_", example, re.MULTILINE)))
 
 
 def test_every_public_name_is_there() -> None:

@@ -39,7 +39,7 @@ def compare(kind: str, page: str, stored: str, config: pytest.Config, observe: O
     observe(f"options of {what} that its fake does not know", ", ".join(sorted(real - ours)) or "none")
     observe(f"options that only the fake of {what} knows", ", ".join(sorted(ours - real)) or "none")
     assert len(real) > 20
-    chosen = installation(kind, config)  # type: ignore[arg-type]  # one of the two
+    chosen = installation(kind, config)
     if not chosen.version or chosen.numbers >= MEASURED[kind]:
         assert real == ours
 

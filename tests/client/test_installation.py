@@ -25,6 +25,7 @@ from pytest_taskie.client._installation import (
     installed,
     parse_wanted,
 )
+from pytest_taskie.client._kinds import KINDS
 
 # Makes the package that it is asked for: a program for a platform's package, a script for the other.
 NPM = """#!/bin/sh
@@ -36,6 +37,9 @@ name=${{package%@*}}
 mkdir -p "$prefix/node_modules/$name"
 case $package in
   *claude-code@*) echo x > "$prefix/node_modules/$name/cli.js" ;;
+  *github*) p="$prefix/node_modules/$name/copilot" ;;
+  *qwen*) echo x > "$prefix/node_modules/$name/cli.js" ;;
+  *gemini*) mkdir "$prefix/node_modules/$name/bundle"; echo x > "$prefix/node_modules/$name/bundle/gemini.js" ;;
   *openai*) mkdir -p "$prefix/node_modules/$name/vendor/x/bin"; p="$prefix/node_modules/$name/vendor/x/bin/codex" ;;
   *) p="$prefix/node_modules/$name/claude" ;;
 esac
@@ -69,6 +73,11 @@ def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
         ("known", Wanted("claude", newest_measured("claude"))),
         ("codex@known", Wanted("codex", "0.169.0")),
         ("codex", Wanted("codex")),
+        ("copilot@1.0.102", Wanted("copilot", "1.0.102")),
+        ("copilot@known", Wanted("copilot", "1.0.102")),
+        ("qwen@known", Wanted("qwen", "0.24.4")),
+        ("gemini@known", Wanted("gemini", "0.61.0")),
+        ("gemini=/x/y", Wanted("gemini", path=Path("/x/y"))),
         ("codex@0.166.0", Wanted("codex", "0.166.0")),
         ("0.1.0-beta.2", Wanted("claude", "0.1.0-beta.2")),
         ("./claude", Wanted("claude", path=Path("claude"))),
@@ -115,6 +124,15 @@ def test_the_newest(npm: Callable[..., Path], tmp_path: Path) -> None:
     npm()
     assert install(parse_wanted("claude"), tmp_path).version == "3.1.0"
     assert install(parse_wanted("codex"), tmp_path).version == "3.1.0"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_a_package_and_a_program(kind: str, npm: Callable[..., Path], tmp_path: Path) -> None:
+    log = npm()
+    client = install(Wanted(kind, "1.2.3"), tmp_path / "cache")
+    assert client.command[-1].startswith(str(tmp_path / "cache" / kind / "1.2.3"))
+    assert "1.2.3" in log.read_text()
+    assert [one.name for one in installed(kind, tmp_path / "cache")] == [f"{kind} 1.2.3"]
 
 
 def test_versions_order_by_number(npm: Callable[..., Path], tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_escape_in_claude_code(claude_client: Client, project: Project, notes: P
 
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])
 def test_a_signal_to_codex(how: str, codex_client: Client, notes: Path, deaf: str) -> None:
-    client = codex_client(hooks={"Stop": deaf})
+    client = codex_client(hooks={"Stop": deaf}, wrap_hooks=False)
     client.agent("Done.")
     interrupted(client, notes, how, "orphaned")
     client.prompt("go on")
@@ -108,7 +108,7 @@ def test_escape_ends_a_deaf_reviewer(claude_client: Client, project: Project, re
 
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGKILL"])
 def test_the_end_of_codex_ends_a_deaf_reviewer(how: str, codex_client: Client, reviewed: Plan, notes: Path) -> None:
-    client = codex_client(hooks={"Stop": HOOK})
+    client = codex_client(hooks={"Stop": HOOK}, wrap_hooks=False)
     client.agent("Done.")
     interrupted(client, notes, how)
     client.prompt("go on")

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from pytest_taskie.client import api_error, delay, repeat, tool
+from pytest_taskie.client import api_error, delay, repeat, shell, tool
+from pytest_taskie.client._chat import CHAT
+from pytest_taskie.client._generate import GENERATE
 from pytest_taskie.client._responses import RESPONSES
-from pytest_taskie.client._script import Script
+from pytest_taskie.client._script import Script, ToolCall
 from pytest_taskie.client._server import MESSAGES, ScriptedServer
 
 
@@ -44,7 +46,8 @@ def script() -> Script:
 
 @pytest.fixture
 def api(script: Script) -> Iterator[Api]:
-    server = ScriptedServer(script, {**MESSAGES, **RESPONSES})
+    dialects = {**MESSAGES, **RESPONSES, **CHAT, **GENERATE}
+    server = ScriptedServer(script, dialects, shell=lambda command: ToolCall("run", {"it": command}))
     with socket.create_server(("127.0.0.1", 0)) as listener, server.serve(listener):
         yield Api(server, listener.getsockname()[1])
 
@@ -86,6 +89,51 @@ def test_responses(api: Api, script: Script) -> None:
     assert events(text)[1]["item"]["name"] == "exec_command"
     _, text = api.post({**body, "stream": False}, "/v1/responses")
     assert json.loads(text)["output"][0]["content"][0]["text"] == "Done."
+
+
+def test_chat_completions(api: Api, script: Script) -> None:
+    script.add([["Look:", shell("ls")], "Done.", api_error(429, "too much")])
+    function = {"type": "function", "function": {"name": "run"}}
+    said = [{"role": "system", "content": "Be good."}, {"role": "user", "content": "go"}]
+    body = {"model": "m", "tools": [function], "messages": said, "stream": True}
+    _, text = api.post(body, "/v1/chat/completions")
+    assert text.endswith("data: [DONE]\n\n")
+    first, last, usage = (json.loads(line[6:]) for line in text.split("\n\n")[:3])
+    (call,) = first["choices"][0]["delta"]["tool_calls"]
+    assert first["choices"][0]["delta"]["content"] == "Look:"
+    assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == ("run", {"it": "ls"})
+    assert last["choices"][0]["finish_reason"] == "tool_calls"
+    assert usage["usage"]["total_tokens"] == 2
+    _, text = api.post({**body, "stream": False}, "/v1/chat/completions")
+    assert json.loads(text)["choices"][0]["message"] == {"role": "assistant", "content": "Done."}
+    assert api.post(body, "/v1/chat/completions")[0] == 429
+    request = script.requests[0]
+    assert (request.tools, request.system, request.prompt, request.last) == (["run"], "Be good.", "go", "go")
+
+
+def test_generate_content(api: Api, script: Script) -> None:
+    script.add([["Look:", shell("ls")], "Done.", api_error(429, "too much")])
+    asked = "<session_context>\nIt is late.\n</session_context>\ngo"
+    result = {"functionResponse": {"name": "run", "response": {"output": "a file"}}}
+    contents = [
+        {"role": "user", "parts": [{"text": asked}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "run", "args": {}}}]},
+        {"role": "user", "parts": [result]},
+    ]
+    tools = [{"functionDeclarations": [{"name": "run"}]}]
+    body = {"contents": contents, "tools": tools, "systemInstruction": {"parts": [{"text": "Be good."}]}}
+    path = "/v1beta/models/some-model"
+    _, text = api.post(body, f"{path}:streamGenerateContent?alt=sse")
+    parts = json.loads(text[6:])["candidates"][0]["content"]["parts"]
+    assert parts == [{"text": "Look:"}, {"functionCall": {"name": "run", "args": {"it": "ls"}}}]
+    _, text = api.post(body, f"{path}:generateContent")
+    assert json.loads(text)["candidates"][0]["content"]["parts"] == [{"text": "Done."}]
+    status, text = api.post(body, f"{path}:generateContent")
+    assert (status, json.loads(text)["error"]["status"]) == (429, "RESOURCE_EXHAUSTED")
+    request = script.requests[0]
+    assert (request.model, request.tools, request.system) == ("some-model", ["run"], "Be good.")
+    assert (request.prompt, request.last) == ("go", "a file")
+    assert request.told == ["Be good.", asked, "a file"]
 
 
 def test_errors_have_the_apis_shape(api: Api, script: Script) -> None:

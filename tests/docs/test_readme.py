@@ -14,6 +14,7 @@ from support.commands import Taskie
 
 from docs.diagram import mermaid
 from pytest_taskie import FakeCli, Project, RunHook, assert_approved, assert_blocked
+from pytest_taskie.client._kinds import CLIENTS
 from taskie.config import SETTINGS, Config, load
 from taskie.plans.phases import ONE_TASK, REVIEWS
 from taskie.stand_in import AGENTS
@@ -91,6 +92,7 @@ def test_the_first_test(pytester: pytest.Pytester) -> None:
 def test_every_fixture_is_in_the_table() -> None:
     sources = [ROOT / "pytest_taskie" / name for name in ("_plugin.py", "client/_fixtures.py")]
     defined = re.findall(r"^@pytest\.fixture.*\ndef ([a-z]\w*)", "".join(map(Path.read_text, sources)), re.MULTILINE)
+    defined += [client.fixture for client in CLIENTS.values()]
     cells = re.findall(
         r"^\| (`\w+`(?:, `\w+`)*) \|", README.partition("| fixture |")[2].partition("\n\n")[0], re.MULTILINE
     )

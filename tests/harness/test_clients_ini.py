@@ -105,12 +105,12 @@ def test_what_may_be_written(setting: str | list[str], names: list[str]) -> None
 @pytest.mark.parametrize(
     ("setting", "says"),
     [
-        ("gemini", "*taskie_clients: 'gemini' is not a client that was measured (claude, codex)"),
-        ("claude>=2.0, kodex", "*'kodex' is not a client that was measured (claude, codex); is codex meant?"),
+        ("amp", "*taskie_clients: 'amp' is not a client that was measured (claude, codex, copilot, gemini, qwen)"),
+        ("claude>=2.0, kodex", "*'kodex' is not a client that was measured (claude, codex, *); is codex meant?"),
         ("claude>=new", "*taskie_clients: 'new' is not a version: write one such as 2.1.197, or newest"),
         ("claude<2", "*taskie_clients: 'claude<2' does not name a client: write claude, claude>=2.0 or *"),
         ("codex>=0.1", "*taskie_clients: nothing was measured of codex 0.1: the oldest is 0.169.0"),
-        ("==2", "*'==2' does not name a client: *(known are claude, codex)"),
+        ("==2", "*'==2' does not name a client: *(known are claude, codex, copilot, gemini, qwen)"),
     ],
 )
 def test_what_is_not_known_is_a_usage_error(setting: str, says: str, pytester: pytest.Pytester) -> None:

@@ -204,7 +204,11 @@ def test_a_client_older_than_all_that_was_measured() -> None:
 
 @pytest.mark.parametrize(
     ("client", "says"),
-    [("gemini", r"is not a client that was measured \(claude, codex\)$"), ("claud", "is claude meant?"), ("", "not a")],
+    [
+        ("amp", r"is not a client that was measured \(claude, codex, copilot, gemini, qwen\)$"),
+        ("claud", "is claude meant?"),
+        ("", "not a"),
+    ],
 )
 def test_a_client_that_is_not_known(client: str, says: str) -> None:
     with pytest.raises(ContractError, match=says.replace("?", r"\?")):
