@@ -34,7 +34,7 @@ SUITE = Path(__file__).resolve().parent
 CONTRACT = (
     *("stop_output", "feedback", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins"),
     *("entries", "every_event", "effects", "switches", "world", "prompt_hooks", "http_hook", "mcp_server", "modules"),
-    "surface",
+    *("surface", "tool_calls"),
 )
 CHECK_TIMEOUT = 1800.0
 ROW = "contract: "
