@@ -10,7 +10,7 @@ import os
 
 from taskie.project import places
 from taskie.protocol import parse_json, shown
-from taskie.store import StoreError, read_regular
+from taskie.store import StoreError, mode_of, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,9 +37,17 @@ def set_by_project(env: Mapping[str, str], root: str) -> dict[str, str]:
     for place in places(root, env):
         for name in FILES:
             path = os.path.join(place, ".claude", name)
-            if os.path.lexists(path):
+            if _is_there(path):
                 found.update(dict.fromkeys(_set_by(path, env), path))
     return found
+
+
+def _is_there(path: str) -> bool:
+    """Where the disk does not say it may be, and then nobody knows what it sets."""
+    try:
+        return bool(mode_of(path))
+    except StoreError:
+        return True
 
 
 def _set_by(path: str, env: Mapping[str, str]) -> list[str]:
