@@ -8,12 +8,13 @@ import pytest
 from support import ROOT
 
 PAGE = " ".join((ROOT / "docs" / "machine.md").read_text(encoding="utf-8").split())
-HOOK, ARRIVAL, RECORDS, COMMANDS, CLIENT = (
+HOOK, ARRIVAL, RECORDS, COMMANDS, CLIENT, INTERRUPTED = (
     "trust/test_hook",
     "trust/test_arrival",
     "trust/test_records",
     "trust/test_commands",
     "client/test_trust",
+    "client/test_interrupted",
 )
 # Its number, a part of the sentence, the file and the tests.
 PROMISES = (
@@ -66,6 +67,13 @@ PROMISES = (
      "test_what_is_behind_a_link test_a_link_that_leads_elsewhere_since"),
     (32, "of a `PATH` that stands there, what leads into the project is left out.", "hook/test_hostile_variables",
      "test_no_program_is_one_of_the_clone"),
+    (33, "What a client gives its hook differs, measured in", INTERRUPTED,
+     "test_escape_in_claude_code test_escape test_a_signal_to_a_client test_a_timeout"),
+    (34, "the hook ends, and with it every reviewer and check that it has started,", INTERRUPTED,
+     "test_escape_ends_a_deaf_reviewer test_the_end_of_codex_ends_a_deaf_reviewer "
+     "test_the_end_of_a_client_that_leaves_its_hooks_ends_a_deaf_reviewer"),
+    (35, "after its own SIGKILL, and when the client is gone.", "faults/test_keeper",
+     "test_a_signal_to_the_whole_group_of_the_hook test_the_client_dies"),
 )  # fmt: skip
 
 
