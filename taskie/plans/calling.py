@@ -97,7 +97,10 @@ def qwen(asked: Question, without: Collection[str], _: str) -> list[str]:
     config, prompt = asked.config, asked.prompt
     argv = ["--model", asked.model] if asked.model else []
     if asked.scoped:
-        rules = [f"Edit(/{asked.file})", *(f"Bash({command})" for command in asked.commands if "," not in command)]
+        # Without a rule for it, the tool itself is taken away. Those that only read are let through by the client.
+        commands = ("git status", *(command for command in asked.commands if "," not in command))
+        rules = [f"{tool}(/{asked.file})" for tool in ("edit", "write_file")]
+        rules += [f"run_shell_command({command})" for command in commands]
         argv += ["--approval-mode", "default", *(f"--allowed-tools={rule}" for rule in rules)]
         prompt += _bounds(asked.commands, asked.lost)
     else:
@@ -118,18 +121,22 @@ def gemini(asked: Question, _: Collection[str], policy: str) -> list[str]:
 
 
 def policy(asked: Question) -> str:
-    """What a scoped Gemini CLI may do besides reading, each by a pattern for the whole of its call's arguments: write
-    the one file, look at git without an option that writes, run the must-run commands."""
-    path = f"(?:{_pattern(asked.root)}/|\\./)?{_pattern(asked.file)}"
-    looking = r"git (?:blame|diff|log|show|status)(?: (?!--?o)[\w./:@^~=,+%-]+)*"
-    rules = [("write_file", "file_path", path)]
-    rules += [("run_shell_command", "command", each) for each in (looking, *map(_pattern, asked.commands))]
-    return "\n".join(
-        f"[[rule]]\ntoolName = {json.dumps(tool)}\nargsPattern = "
-        + json.dumps(f'\\x00"{name}":"{pattern}"\\x00')
-        + '\ndecision = "allow"\npriority = 900\n'
-        for tool, name, pattern in rules
-    )
+    """What a scoped Gemini CLI may do besides reading, by patterns for an argument as a whole: write the one file, look
+    at git without an option that writes, run the must-run commands. It takes no pattern with a repeated group."""
+    paths = (asked.file, f"./{asked.file}", f"{asked.root}/{asked.file}")
+    git = "git (?:blame|diff|log|show|status)"
+    allowed = [("write_file", "file_path", _pattern(path)) for path in paths]
+    commands = (git, git + r" [\w ./:@^~=,+%-]*", *map(_pattern, asked.commands))
+    allowed += [("run_shell_command", "command", command) for command in commands]
+    rules = [_rule(*each, "allow", 900) for each in allowed]
+    return "\n".join([*rules, _rule("run_shell_command", "command", r"git [^\x00]* --ou[^\x00]*", "deny", 950)])
+
+
+def _rule(tool: str, name: str, pattern: str, decision: str, priority: int) -> str:
+    """JSON's texts are texts in TOML, too. Between NULs stands each argument."""
+    pattern = json.dumps(f'\\x00"{name}":"{pattern}"\\x00', ensure_ascii=False)
+    head = f"[[rule]]\ntoolName = {json.dumps(tool)}\nargsPattern = {pattern}\n"
+    return f"{head}decision = {json.dumps(decision)}\npriority = {priority}\n"
 
 
 def _pattern(text: str) -> str:

@@ -97,7 +97,11 @@ def _run(
                 without.append(option)
                 continue
             document = provider.document(said)
-            why = f"this client is too old: it does not know {option}; update it" if option == provider.needed else None
+            why = (
+                f"this client is too old: it does not know {option}; update it"
+                if option and option == provider.needed
+                else None
+            )
             why = why or _problem(outcome, document, complained, asked.config)
             if why is None and not is_written(file.path):
                 why = f"the reviewer ended without writing {file.name}"
