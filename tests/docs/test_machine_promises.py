@@ -21,7 +21,7 @@ PROMISES = (
     (1, "So none of it is run, nothing is blocked and nothing is paid before you have said so,", HOOK,
      "test_its_gates_are_not_run test_a_claudex_state_blocks_nothing test_an_autopilot_state_blocks_nothing"),
     (2, "for this directory and this content.", ARRIVAL, "moved another_clone test_what_git_brings_is_asked_about"),
-    (3, "Until then each stop shows you one line that says what is waiting:", HOOK, "test_one_line_for_all_engines"),
+    (3, "Each stop shows you one line that says what is waiting:", HOOK, "test_one_line_for_all_engines"),
     (4, "the programs that they name.", ARRIVAL, "test_a_program_that_a_gate_names"),
     (5, "shows every file and command, with control characters made visible, and changes nothing", COMMANDS,
      "test_exactly_what_would_be_run"),
@@ -72,6 +72,8 @@ PROMISES = (
     (34, "the hook ends, and with it every reviewer and check that it has started,", INTERRUPTED,
      "test_escape_ends_a_deaf_reviewer test_the_end_of_codex_ends_a_deaf_reviewer "
      "test_the_end_of_a_client_that_leaves_its_hooks_ends_a_deaf_reviewer"),
+    (36, "Until then no gate has git look at the files either:", HOOK,
+     "test_no_program_of_its_git_configuration_is_run"),
     (35, "after its own SIGKILL, and when the client is gone.", "faults/test_keeper",
      "test_a_signal_to_the_whole_group_of_the_hook test_the_client_dies"),
 )  # fmt: skip
