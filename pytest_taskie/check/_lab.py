@@ -162,6 +162,9 @@ class Lab:
         event = events.build(situation.event, **fields)
         if number and "tool_use_id" in event:
             event["tool_use_id"] = f"toolu_{number:024d}"
+        elif number and situation.stops == 1:
+            # What no two calls of one agent's are is of another session.
+            event["session_id"] = str(uuid.UUID(int=uuid.UUID(self._session).int ^ number))
         return event
 
     def in_turn(self, situations: Sequence[Situation]) -> Performance:
