@@ -64,6 +64,5 @@ def test_a_hooks_own_interpreter_may_be_missing(tmp_path: Path, finds: Finds) ->
     (tmp_path / "it.py").write_text("import json, sys\nsys.exit(2 if 'rm' in sys.stdin.read() else 0)\n")
     words = {"event": "PreToolUse", "matcher": "Bash"}
     assert finds("missing-program", f"bash -c 'exec python3 \"{tmp_path}/it.py\"'", **words) == []
-    (tmp_path / "it.py").write_text("import os; os.system('jq -r .tool_input.command | grep -q rm && exit 2')\n")
     guard = "jq -r .tool_input.command | grep -q rm && { echo no >&2; exit 2; }; exit 0"
     assert finds("missing-program", guard, **words)
