@@ -44,16 +44,16 @@ class Place:
     session: str | None = None
     home: Path | None = None
 
-    def run(self, entries: Sequence[HookEntry], event: Json, where: str) -> list[HookResult]:
-        """The results of these hooks, in the order in which they have ended."""
+    def run(self, entries: Sequence[HookEntry], event: Json, where: str) -> list[tuple[int, HookResult]]:
+        """The number of each of these hooks and its result, in the order in which they have ended."""
         if len(entries) < 2:
-            return [self._run(entry, event, where, index) for index, entry in enumerate(entries)]
-        results: list[HookResult] = []
+            return [(index, self._run(entry, event, where, index)) for index, entry in enumerate(entries)]
+        results: list[tuple[int, HookResult]] = []
         failures: list[BaseException] = []
 
         def one(entry: HookEntry, index: int) -> None:
             try:
-                results.append(self._run(entry, event, where, index))
+                results.append((index, self._run(entry, event, where, index)))
             except BaseException as error:
                 failures.append(error)
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_taskie._checking import refused
+from pytest_taskie._contract import contract
 from pytest_taskie._hook_entries import HookEntry, HooksFile
 from pytest_taskie._hooks_running import Place
 from pytest_taskie._judgement import Reading
@@ -49,6 +51,15 @@ class Fired:
         return [result.context for result in self.results if result.context]
 
     @property
+    def stop_reason(self) -> str:
+        """Why a hook ends the turn."""
+        for result in self.having("stopped"):
+            reason = (result.reading.document or {}).get("stopReason")
+            if isinstance(reason, str) and reason:
+                return reason
+        raise NotMeasuredHere("continue: false without a stopReason")
+
+    @property
     def messages(self) -> list[str]:
         return [result.system_message for result in self.results if result.system_message]
 
@@ -84,7 +95,8 @@ class Hooks:
         if not entries:
             return Fired(name, event)
         reports = [self._started(name, event) for _ in entries]
-        results = self.place.run(entries, payload, where)
+        numbered = self.place.run(entries, payload, where)
+        results = [result for _, result in numbered]
         for result in results:
             _refuse_output(result, event)
         if event in UNREPORTED:
@@ -92,10 +104,13 @@ class Hooks:
             return Fired(name, event, results)
         self.stream += reports
         heard = _heard(results, event)
-        for report, result in zip(reports, heard):
-            self._ended(report, result, payload)
-        for report in reports[len(heard) :]:
-            self.runs.append(HookRun(event, name, payload, report=report))
+        ended = dict(numbered[: len(heard)])
+        self.stream += [_report(reports[number], result) for number, result in ended.items()]
+        for number, report in enumerate(reports):
+            if number in ended:
+                self.runs.append(_run(report, ended[number], payload))
+            else:
+                self.runs.append(HookRun(event, name, payload, report=report))
         fired = Fired(name, event, heard)
         self.messages += fired.messages
         return fired
@@ -110,31 +125,26 @@ class Hooks:
             "session_id": self.session,
         }
 
-    def _ended(self, report: Mapping[str, Any], result: HookResult, payload: Json) -> None:
-        refused = (result.fault or "").startswith("Failed to run")
-        outcome = "cancelled" if result.timed_out else "error" if result.exit_code or refused else "success"
-        ended = {
-            **report,
-            "subtype": "hook_response",
-            "output": result.stdout + result.stderr,
-            "stdout": result.stdout,
-            "stderr": result.stderr,
-            "exit_code": result.exit_code,
-            "outcome": outcome,
-        }
-        self.stream.append(ended)
-        self.runs.append(
-            HookRun(
-                str(ended["hook_event"]),
-                str(ended["hook_name"]),
-                payload,
-                result.stdout,
-                result.stderr,
-                result.exit_code,
-                outcome,
-                ended,
-            )
-        )
+
+def _report(started: Json, result: HookResult) -> dict[str, Any]:
+    """What the client prints at a hook's end."""
+    document = result.reading.document
+    failed = result.exit_code or (document is not None and refused(document, contract("claude")) is not None)
+    return {
+        **started,
+        "subtype": "hook_response",
+        "output": result.stdout + result.stderr,
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+        "exit_code": result.exit_code,
+        "outcome": "cancelled" if result.timed_out else "error" if failed else "success",
+    }
+
+
+def _run(started: Json, result: HookResult, payload: Json) -> HookRun:
+    report = _report(started, result)
+    told = result.stdout, result.stderr, result.exit_code, report["outcome"]
+    return HookRun(str(report["hook_event"]), str(report["hook_name"]), payload, *told, report)
 
 
 def _heard(results: list[HookResult], event: str) -> list[HookResult]:
@@ -163,6 +173,9 @@ def _refuse_output(result: HookResult, event: str) -> None:
     document = reading.document or {}
     if document.get("async") is True:
         raise NotMeasuredHere("a hook that promises its answer for later")
+    longest = contract("claude").limit("context")
+    if longest is not None and max(map(len, (result.context or "", result.reason or ""))) > longest:
+        raise NotMeasuredHere(f"a context or a reason of more than {longest:,} characters")
     specific = document.get("hookSpecificOutput")
     for name in ("updatedToolOutput", "updatedMCPToolOutput", "initialUserMessage", "watchPaths", "displayContent"):
         if isinstance(specific, Mapping) and name in specific:

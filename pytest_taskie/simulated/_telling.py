@@ -57,10 +57,12 @@ def told_together(fired: Fired) -> list[str]:
 
 
 def told_one_by_one(fired: Fired) -> list[str]:
-    """What hooks after a tool say: each block and each context by itself, in the order in which they have ended."""
+    """Each block and each context by itself, in the order in which the hooks have ended."""
     found = []
     for result in fired.results:
-        if result.blocked:
+        # At a stop, what came with exit 2 is said in the user's name alone.
+        by_exit = (result.reason or "").startswith(f"[{result.command}]: ")
+        if result.blocked and not (fired.event == "Stop" and by_exit):
             found.append(blocking(fired.name, result))
         if result.context:
             found.append(f"{fired.name} hook additional context: {result.context}")

@@ -20,7 +20,6 @@ from pytest_taskie.simulated._refusing import NotMeasuredHere
 from pytest_taskie.simulated._shell import Surroundings, bash, glob, grep
 from pytest_taskie.simulated._telling import (
     Conversation,
-    blocking,
     told_at_start,
     told_one_by_one,
     told_together,
@@ -90,7 +89,7 @@ class Turns:
         if asked.having("blocked") and asked.having("stopped"):
             raise NotMeasuredHere("a prompt that is blocked, and continue: false from another hook")
         if outcome == "stopped":
-            told = f"Operation stopped by hook: {asked.having('stopped')[0].reason}"
+            told = f"Operation stopped by hook: {asked.stop_reason}"
         else:
             reason = asked.having("blocked")[0].reason
             told = f"UserPromptSubmit operation blocked by hook:\n{reason}\n\nOriginal prompt: {text}"
@@ -129,11 +128,7 @@ class Turns:
             return self._result("", "completed", stop_reason="end_turn")
         if blocked:
             self.talk.user(*(f"{FEEDBACK}{result.reason}" for result in blocked))
-        by_object = [blocking("Stop", r) for r in blocked if not (r.reason or "").startswith(f"[{r.command}]: ")]
-        self.talk.beside(*by_object)
-        contexts = "\n".join(stop.contexts)
-        if contexts:
-            self.talk.beside(f"Stop hook additional context: {contexts}")
+        self.talk.beside(*told_one_by_one(stop))
         for result in on:
             self.transcript.after({**self._payload("Stop"), "hook_event_name": "Stop"}, result)
         return None
@@ -227,7 +222,11 @@ class Turns:
         if reading.outcome == "deferred" or (reading.outcome == "stopped" and others):
             raise NotMeasuredHere("a call that is put off, or continue: false beside another hook's decision")
         if reading.outcome in ("blocked", "asked"):
-            told = f"PreToolUse:{call.name} hook error: {reading.reason}"
+            last = asks.having("blocked")[-1:]
+            by_exit = any((reading.reason or "").startswith(f"[{result.command}]: ") for result in last)
+            # The file tools tell the reason of an object without these words.
+            plain = call.name in FILES and not by_exit
+            told = str(reading.reason) if plain else f"PreToolUse:{call.name} hook error: {reading.reason}"
             if reading.outcome == "asked":
                 if not reading.reason or self.hooks.any_for(("PermissionRequest", "PermissionDenied", "Notification")):
                     raise NotMeasuredHere("a question to the user")
@@ -259,8 +258,10 @@ class Turns:
         call.answer = answer = self._run(call)
         about = {"tool_name": call.name, "tool_input": call.given, "tool_use_id": call.id, "duration_ms": 1}
         old = self.cwd
-        if answer.cwd is not None:
+        if answer.cwd is not None and (answer.cwd == self.project or self.project in answer.cwd.parents):
             self.cwd = answer.cwd
+        elif answer.cwd is not None:
+            self.cwd = self.project
         if answer.error:
             after = self._fire("PostToolUseFailure", **about, error=answer.text, is_interrupt=False)
         else:
@@ -286,10 +287,8 @@ class Turns:
         return isinstance(path, str) and call.given.get("file_path") == str(self.cwd / path)
 
     def _moved(self, old: Path, to: Path) -> None:
-        """The shell is somewhere else now; the client does not let it stay outside the project."""
-        inside = to == self.project or self.project in to.parents
+        """The shell has gone somewhere else, from where the client has already brought it back into the project."""
         self._fire("CwdChanged", old_cwd=str(old), new_cwd=str(to))
-        self.cwd = to if inside else self.project
 
     def _tell(self, calls: list[Call]) -> bool:
         """Tell the model what its calls came to; whether a hook of the whole batch ends the turn."""

@@ -58,7 +58,9 @@ def _moments(runs: Any, result: str) -> list[Any]:
         # Of the hooks at a prompt that was blocked, the client hears those that have ended before the one that did it.
         if name != "UserPromptSubmit" or not result.startswith(BLOCKED):
             found.append([name, json.loads(stdin), hooks])
-    return found
+    # Calls of one turn that only read happen at the same time.
+    of_event = groupby(found, key=lambda moment: moment[0].partition(":")[0])
+    return [moment for _, group in of_event for moment in sorted(group, key=json.dumps)]
 
 
 def _hook(run: HookRun) -> list[str]:
