@@ -34,6 +34,7 @@ OLDEST = (2, 1, 326)
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes long, and so comes first: at the end one worker would wait for it.")
+    config.addinivalue_line("markers", "in_both: a test that runs in the real client and in the simulation")
 
 
 @pytest.hookimpl(trylast=True)  # after they were shuffled
@@ -177,7 +178,3 @@ def measures(
 def tells(run: Any, text: str) -> bool:
     """Whether the user was told. Clients before 2.1 do not say in their events what a hook says to the user."""
     return run.stops[0].stdout is None or any(text in message for message in run.system_messages)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "in_both: a test that runs in the real client and in the simulation")
