@@ -13,8 +13,9 @@ from typing import Any, Literal
 from pytest_taskie._accidents import accident, carriage_return
 from pytest_taskie._checking import entry_fault, misplaced
 from pytest_taskie._contract import SPECIFIC, STRICT, Contract, Row, contract, nearest
-from pytest_taskie._parsing import named_loss, printed
+from pytest_taskie._parsing import as_text, named_loss
 from pytest_taskie._sorting import KINDS, Said, given_reason, sort, switches
+from pytest_taskie._streams import answered
 
 Outcome = Literal["allowed", "granted", "asked", "blocked", "continued", "stopped", "ended", "deferred", "unknown"]
 
@@ -92,7 +93,7 @@ def judged(
     timed_out: bool,
 ) -> Reading:
     """The same by what is known of one client from a version on."""
-    said = Said(event_name, command, exit_code, stderr, printed(stdout, known.fields))
+    said = Said(event_name, command, exit_code, stderr, answered(known, exit_code, stdout, stderr))
     sort(said, known, timed_out)
     said.beside |= switches(entry, known) | ({"plugin"} if plugin else set())
     misentered = entry_fault(entry, event_name, plugin, known)
@@ -155,7 +156,7 @@ def _reading(said: Said, kind: str, row: Row, fault: str | None, known: Contract
     elif kind == "refused" or effect == "refused":
         why = said.refusal or f"{known.client} refuses {kind} as it is here"
         fault = f"{named_loss(said.printed.document)}: {why}"
-    elif kind == "exit-1" and fault is None:
+    elif kind == "exit-1" and fault is None and effect != "blocked":
         fault = f"{_ended(said.exit_code)}, which the client only shows as an error"
     elif said.exit_code not in (0, 2) and effect in ("allowed", "context", "granted"):
         fault = f"{_ended(said.exit_code)} beside the JSON"
@@ -172,13 +173,25 @@ def _reading(said: Said, kind: str, row: Row, fault: str | None, known: Contract
         _sentence(said, kind, row, outcome, fault),
         decision,
         reason,
-        None if said.refusal else said.document.get("systemMessage") or None,
+        _system_message(said),
         context,
         said.printed.document,
         fault,
-        accident(said.exit_code, said.stderr) if outcome == "blocked" and "exit-2" in (kind, *_shown(said)) else None,
-        _updated_input(said, outcome),
+        _accident(said, kind) if outcome == "blocked" else None,
+        _updated_input(said, outcome, known),
     )
+
+
+def _system_message(said: Said) -> str | None:
+    message = None if said.refusal else said.document.get("systemMessage")
+    return message if isinstance(message, str) and message else None
+
+
+def _accident(said: Said, kind: str) -> str | None:
+    """Why it was not the hook's author who has blocked; where any exit code blocks, every failure may have."""
+    if kind == "exit-1":
+        return accident(2, said.stderr) or f"{_ended(said.exit_code)}, by which a hook says that it has failed"
+    return accident(said.exit_code, said.stderr) if "exit-2" in (kind, *_shown(said)) else None
 
 
 def _shown(said: Said) -> set[str]:
@@ -205,13 +218,19 @@ def _reason(said: Said, kind: str, row: Row, outcome: Outcome, known: Contract) 
     if outcome == "blocked" and STRICT in said.beside:
         words = known.switches["onFailure"].get("reasons", {}).get(kind, words)
     if words is not None:
-        return str(words).format(command=said.command, stderr=said.stderr.strip() or "No stderr output")
+        return str(words).format(
+            command=said.command,
+            stderr=said.stderr.strip() or "No stderr output",
+            said=said.printed.text,
+            stopReason=said.document.get("stopReason") or "",
+        )
     if kind in ("exit-2", "refused", "exit-1", "timeout"):
         return said.feedback if outcome in ("blocked", "ended") else None
     if said.refusal is not None or outcome == "allowed":
         return None
-    given = given_reason(said)
-    return given or "Blocked by hook" if outcome == "blocked" else given
+    given = given_reason(said, known.reading.get("reasons", ()))
+    words = given if given is None or isinstance(given, str) else as_text(given)
+    return words or str(known.reading.get("no_reason", "Blocked by hook")) if outcome == "blocked" else words
 
 
 def _decision(said: Said, kind: str, outcome: Outcome) -> str | None:
@@ -228,14 +247,18 @@ def _context(said: Said, kind: str, row: Row, known: Contract) -> str | None:
         return said.printed.text if row["effect"] == "context" and not said.printed.text.startswith("{") else None
     of_context = known.row(said.event, "context", ()) if "context" in said.kinds else None
     lost = of_context is not None and of_context["effect"] == "ignored"
-    return None if lost else said.specific.get("additionalContext") or None
+    context = said.specific.get("additionalContext")
+    return None if lost or not isinstance(context, str) else context or None
 
 
-def _updated_input(said: Said, outcome: Outcome) -> dict[str, Any] | None:
+def _updated_input(said: Said, outcome: Outcome, known: Contract) -> dict[str, Any] | None:
     """The input with which the tool is called instead; None where it is not called with one."""
     nested = said.specific.get("decision")
     inside = nested if isinstance(nested, dict) else said.specific
     found = inside.get("updatedInput")
+    needed = known.specific(said.event).get("updatedInput", {}).get("only_with")
+    if needed and needed not in said.kinds:
+        return None
     return found if isinstance(found, dict) and outcome in ("allowed", "granted", "asked") else None
 
 
@@ -272,6 +295,8 @@ def _blocked_sentence(said: Said, kind: str, fault: str | None) -> str:
         return f"{subject} is blocked: the hook failed, and onFailure is block ({fault})"
     if kind == "refused":
         return f"{subject} is blocked by exit 2, with its stderr as the reason ({fault})"
+    if kind == "exit-1" and fault is None:
+        return f"{subject} is blocked by {_ended(said.exit_code)}"
     if kind in ("exit-1", "nothing", "text"):
         return f"{subject} is blocked: {fault or 'the client wants something else on stdout'}"
     how = "without a reason" if "no-reason" in said.beside else "with a reason"

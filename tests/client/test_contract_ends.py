@@ -1,0 +1,152 @@
+"""What ends in Codex, Copilot CLI, Qwen Code and Gemini CLI: endless blocks, a hook past its time, spoiled settings.
+
+In print mode, as a user starts it. What is found is compared with the contract data.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from pytest_taskie import _contract
+from pytest_taskie._judgement import judge
+from pytest_taskie.client import ScriptedClient, repeat, shell
+
+from .effects import FACT
+from .test_contracts import others
+from .test_isolation import isolated
+
+pytestmark = [pytest.mark.client, isolated]
+AnyClient = type[ScriptedClient]
+Finds = Callable[..., None]
+# So often a hook blocks that somebody else has to stop, and with so much on stderr beside its first block.
+ENOUGH = {"codex": 40, "copilot": 40, "qwen": 40, "gemini": 130}
+FLOOD = 10_000_000
+FOR_EVER = """\
+#!/bin/sh
+cat > /dev/null
+echo x >> {folder}/stops
+n=$(wc -l < {folder}/stops)
+[ "$n" -le {enough} ] || exit 0
+[ "$n" -gt 1 ] || head -c {flood} /dev/zero | tr '\\0' x >&2
+echo "{{\\"decision\\": \\"block\\", \\"reason\\": \\"more please, $n\\"}}"
+"""
+# It hears SIGTERM and stays; it ends by itself after as long as the longest wait here.
+DEAF = """\
+#!/bin/sh
+[ ! -e {folder}/began ] || exit 0
+trap 'echo SIGTERM >> {folder}/heard' TERM
+echo $$ > {folder}/began
+for _ in $(seq 100); do sleep 0.1; done
+echo end >> {folder}/heard
+"""
+LATE = """\
+#!/bin/sh
+echo '{"decision": "block", "reason": "more please"}'
+exec sleep 30
+"""
+GONE = "kill -0 $(cat {began}) 2>/dev/null || {{ echo dead; exit 0; }}"
+LOOK = f"for _ in $(seq 60); do {GONE}; sleep 0.1; done; echo alive"
+# In what a second of `timeout` is written.
+SECOND = {"gemini": 1000}
+SPOILED = {
+    "codex": ".codex/hooks.json",
+    "copilot": ".copilot/hooks/taskie.json",
+    "qwen": ".qwen/settings.json",
+    "gemini": ".gemini/settings.json",
+}
+
+
+@pytest.fixture
+def finds(
+    any_client: AnyClient, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
+) -> Iterator[Finds]:
+    """Keep what was found of a row of a section of the contract data, which has to say the same."""
+    installation = any_client._bench.installation  # type: ignore[union-attr]  # the fixture's class has one
+    data = _contract.load(installation.kind, installation.version)
+    wrong: list[str] = []
+
+    def write(section: str, name: str, **facts: Any) -> None:
+        record_property(FACT, json.dumps([section, name, facts, request.node.nodeid]))
+        row = data.get(section, {}).get(name, {})
+        known = {key: row.get(key) for key in facts}
+        if known != facts:
+            wrong.append(f"{section}, {name}: {facts}, and the data say {known}")
+
+    yield write
+    assert wrong == []
+
+
+def script(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return f"sh {shlex.quote(str(path))}"
+
+
+@others
+def test_a_hook_that_blocks_for_ever(any_client: AnyClient, tmp_path: Path, finds: Finds) -> None:
+    kind = any_client._bench.installation.kind  # type: ignore[union-attr]
+    enough = ENOUGH[kind]
+    hook = FOR_EVER.format(folder=shlex.quote(str(tmp_path)), enough=enough, flood=FLOOD)
+    client = any_client(hooks={"Stop": script(tmp_path, "hook.sh", hook)}, wrap_hooks=False)  # type: ignore[call-arg]
+    client.agent(repeat(lambda _: f"Said {len(client.requests)}."))
+    run = client.prompt("go on")
+    stops = len((tmp_path / "stops").read_text().split())
+    requests = [request for request in run.requests if request.tools]
+    # The first block was beside a flood on stderr.
+    assert "more please, 1" in requests[1].last
+    blocks = len(requests) - 1
+    finds("limits", "cap", value=None if blocks == enough else blocks)
+    finds("limits", "cap", hook_runs_after=stops - blocks)
+    finds("exits", "blocked for ever", exit_code=run.exit_code)
+
+
+@others
+def test_a_hook_past_its_time(any_client: AnyClient, tmp_path: Path, finds: Finds) -> None:
+    kind = any_client._bench.installation.kind  # type: ignore[union-attr]
+    limit = {"timeout": SECOND.get(kind, 1)}
+    deaf = script(tmp_path, "deaf.sh", DEAF.format(folder=shlex.quote(str(tmp_path))))
+    hooks = {
+        "PreToolUse": {"command": f"exec {deaf}", **limit},
+        "Stop": {"command": f"exec {script(tmp_path, 'late.sh', LATE)}", **limit},
+    }
+    client = any_client(hooks=hooks, wrap_hooks=False)  # type: ignore[call-arg]
+    look = LOOK.format(began=shlex.quote(str(tmp_path / "began")))
+    client.agent(shell(f"touch made; {look}"), shell(look), repeat("Done."))
+    run = client.prompt("go on")
+    requests = [request for request in run.requests if request.tools]
+    made = (client.project.path / "made").exists()
+    heard = (tmp_path / "heard").read_text().split() if (tmp_path / "heard").exists() else []
+    alive = "alive" in requests[1].last or "alive" in requests[2].last
+    order = [*dict.fromkeys(heard)]
+    if "end" in order:
+        order = [*order[: order.index("end")], "nothing more: the client waits for its end"]
+    elif not alive:
+        order.append("SIGKILL")
+    finds("signals", "timeout", order=order)
+    finds("switches", "timeout", unit="milliseconds" if kind in SECOND else "seconds")
+    finds("switches", "timeout", before_a_tool="allowed" if made else "blocked")
+    finds("switches", "timeout", at_a_stop="blocked" if len(requests) > 3 else "allowed")
+    outcome = judge(0, "", "", client=kind, version=client.version, timed_out=True).outcome
+    assert outcome == ("blocked" if len(requests) > 3 else "allowed")
+
+
+@others
+def test_settings_that_the_client_cannot_read(any_client: AnyClient, tmp_path: Path, finds: Finds) -> None:
+    client = any_client(hooks={"Stop": f"touch {shlex.quote(str(tmp_path))}/ran"})
+    kind = client.installation.kind
+    environment = client._environment()
+    client._write_hooks(Path(environment["HOME"]), client._make_records())
+    spoiled = Path(environment["HOME"]) / SPOILED[kind]
+    spoiled.write_text('{"hooks": {"Stop": [', encoding="utf-8")
+    client.agent(repeat("Done."))
+    done = client._start("go on", [], environment, None, None)
+    assert not (tmp_path / "ran").exists()
+    said = done.stdout + done.stderr
+    finds("exits", "settings that are not JSON", exit_code=done.exit_code, named=spoiled.name in said)
+    finds("exits", "settings that are not JSON", goes_on=bool(client.requests), kept=spoiled.exists())
