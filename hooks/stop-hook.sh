@@ -36,7 +36,8 @@ case $1 in
     --subagent-stop) markers='autopilot-state.json .git/taskie/autopilot/autopilot-state.json' ;;
 esac
 
-if [ -n "$markers" ] && [ -n "$CLAUDE_PROJECT_DIR" ]; then
+# Copilot CLI starts hooks in the project's root, wherever the agent is: only the event says where that is.
+if [ -n "$markers" ] && [ -n "$CLAUDE_PROJECT_DIR" ] && [ -z "$COPILOT_PROJECT_DIR" ]; then
     if [ -n "$TASKIE_HOOK_SKIP" ]; then
         applies=
     elif marked_upwards "$PWD" || { [ "$CLAUDE_PROJECT_DIR" != "$PWD" ] && marked "$CLAUDE_PROJECT_DIR"; }; then

@@ -12,12 +12,17 @@ __all__ = [
     "FakeProgram",
     "Fakes",
     "HookResult",
+    "Hooks",
+    "HooksResult",
+    "IgnoredHooks",
     "NotMeasured",
     "Plan",
+    "PluginHooks",
     "Project",
     "Reading",
     "RunHook",
     "State",
+    "Stops",
     "assert_approved",
     "assert_asked",
     "assert_blocked",
@@ -50,8 +55,11 @@ if TYPE_CHECKING:
     from pytest_taskie._fake_program import Call, FakeProgram
     from pytest_taskie._fakes import Fakes
     from pytest_taskie._judgement import Reading, judge
+    from pytest_taskie._merging import HooksResult
+    from pytest_taskie._plugin_hooks import Hooks, IgnoredHooks, PluginHooks
     from pytest_taskie._results import HookResult
     from pytest_taskie._running import RunHook
+    from pytest_taskie._stopping import Stops
     from pytest_taskie._workspace import Plan, Project, State, make_state
 else:
     # pytest imports this package in every run of everybody who has it installed: only those who use it pay.
@@ -65,8 +73,11 @@ else:
         "_fake_program": ("Call", "FakeProgram"),
         "_fakes": ("Fakes",),
         "_judgement": ("Reading", "judge"),
+        "_merging": ("HooksResult",),
+        "_plugin_hooks": ("Hooks", "IgnoredHooks", "PluginHooks"),
         "_results": ("HookResult",),
         "_running": ("RunHook",),
+        "_stopping": ("Stops",),
         "_workspace": ("Plan", "Project", "State", "make_state"),
     }
 

@@ -63,6 +63,8 @@ class Contract:
     handlers: Mapping[str, Any]
     switches: Mapping[str, Any]
     limits: Mapping[str, Any]
+    # What the client's own program names; empty where nobody has read that.
+    sent: Collection[str] = ()
 
     @property
     def name(self) -> str:
@@ -98,6 +100,15 @@ class Contract:
     @property
     def events(self) -> list[str]:
         return [name for name in self.outputs if name != EVERY_EVENT]
+
+    def lacks(self, event: str) -> bool:
+        """Whether this is a client of a time before it had an event."""
+        return bool(self.sent) and event not in self.sent and event in contract(self.client).sent
+
+    def knows(self, switch: str) -> bool:
+        """Whether there is such a switch in the entry of a command; also where nobody has read which there are."""
+        fields = self.handlers.get("command", {}).get("fields")
+        return fields is None or switch in fields
 
     def specific(self, event: str) -> dict[str, Row]:
         """The fields of an event's `hookSpecificOutput`, those inside them with a dot; empty if it has none."""
@@ -250,8 +261,10 @@ def _read(folder: Path, client: str, first: str) -> Contract:
     stored = _stored(folder, client, first)
     starts = _starts(client, folder)
     later = starts[starts.index(first) + 1 :]
-    parts = (stored.get(name, {}) for name in ("handlers", "switches", "limits"))
-    return Contract(client, first, later[0] if later else None, stored["outputs"], *parts)
+    handlers, switches, limits = (stored.get(name, {}) for name in ("handlers", "switches", "limits"))
+    sent = stored.get("program", {}).get("events", ())
+    before = later[0] if later else None
+    return Contract(client, first, before, stored["outputs"], handlers, switches, limits, sent)
 
 
 def _wrong(stored: Any, client: str, first: str) -> str | None:
@@ -268,9 +281,11 @@ def _wrong(stored: Any, client: str, first: str) -> str | None:
         return spoiled.format("it is about another client or version than its name says")
     if not isinstance(stored.get("measured", []), list):
         return spoiled.format("measured is not a list of versions")
-    for name in ("outputs", "handlers", "switches", "limits", "events", "tools", "parameters", "answers"):
+    for name in ("outputs", "handlers", "switches", "limits", "events", "tools", "program", "parameters", "answers"):
         if not isinstance(stored.get(name, None if name == "outputs" else {}), dict):
             return spoiled.format(f"{name} is not an object")
+    if not isinstance(stored.get("program", {}).get("events", []), list):
+        return spoiled.format("program.events is not a list of names")
     for event, told in stored.get("events", {}).items():
         parts = [told.get(part) for part in ("fields", "situations")] if isinstance(told, dict) else [None]
         if not all(isinstance(part, dict) for part in parts) or not parts[0]:

@@ -100,12 +100,16 @@ def judged(
     if misentered and "never runs" in misentered:
         sentence = f"{said.subject} is allowed: {misentered}"
         return Reading("allowed", sentence, fault=misentered, document=said.printed.document, client=known.name)
-    if entry.get("async") and not timed_out:
+    if known.lacks(event_name):
+        sentence = f"{said.subject} is allowed: {known.name} has no event {event_name}, and never runs this hook"
+        return Reading("allowed", sentence, document=said.printed.document, client=known.name)
+    if entry.get("async") and not timed_out and known.knows("async"):
         said.kinds = {"async"}
     reading = replace(_decide(said, known), client=known.name)
     cause = carriage_return(stderr) if reading.fault else None
     known_fault = f"{reading.fault}: {cause}" if cause else reading.fault
-    fault = known_fault or misentered or _other_fault(said, reading, known)
+    both = "; ".join(one for one in (known_fault, misentered) if one)
+    fault = both or _other_fault(said, reading, known)
     if fault and fault != reading.fault:
         reading = replace(reading, fault=fault, sentence=f"{reading.sentence} ({fault})")
     return reading

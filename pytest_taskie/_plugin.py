@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_taskie import Events, FakeCli, Fakes, Plan, Project, RunHook
+    from pytest_taskie import Events, FakeCli, Fakes, Plan, PluginHooks, Project, RunHook
     from pytest_taskie._contract import Contract
 
 MARKERS = {
@@ -39,6 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "variables of this machine, names or patterns, that hooks and clients get besides the few that all need",
         type="args",
     )
+    parser.addini("taskie_plugin", "the plugin, hooks.json or settings.json that plugin_hooks() reads")
     parser.addini(
         "taskie_plugin_root", "the plugin whose hooks are tested, if not pytest's rootdir, from which it starts"
     )
@@ -180,6 +181,14 @@ def run_hook(_taskie_project: Project, _taskie_events: Events, pytestconfig: pyt
 
     hook, clients = configured_hook(pytestconfig), supported_clients(pytestconfig)
     return RunHook(_taskie_project, _taskie_events, hook, pytestconfig, clients)
+
+
+@pytest.fixture
+def plugin_hooks(_taskie_project: Project, _taskie_events: Events, pytestconfig: pytest.Config) -> PluginHooks:
+    """Run what a plugin ships, as its hooks.json says: `hooks = plugin_hooks("plugin")`, `hooks.run(events.stop())`."""
+    from pytest_taskie import PluginHooks
+
+    return PluginHooks(_taskie_project, _taskie_events, pytestconfig, supported_clients(pytestconfig))
 
 
 @pytest.fixture

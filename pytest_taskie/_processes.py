@@ -31,6 +31,8 @@ LARGEST_FILE = 1 << 30
 # Of what a program prints: no hook and no client comes near, and a reader can still hold it.
 MOST_READ = 64 << 20
 LEFT_OUT = "bytes of output are left out here by pytest-taskie"
+# Hooks of one event are started by several threads, and these are the process's own: its limits, its one warden.
+_OURS = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,14 @@ class Finished:
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
     """Whoever is started in here writes no file larger than that. It inherits the limit; ours is put back at once."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    smallest = min(limit for limit in (soft, hard, LARGEST_FILE) if limit != resource.RLIM_INFINITY)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (smallest, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with _OURS:
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        smallest = min(limit for limit in (soft, hard, LARGEST_FILE) if limit != resource.RLIM_INFINITY)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (smallest, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def run_to_end(argv: Sequence[str], *, stdin: Input, env: Mapping[str, str], cwd: str, timeout: float) -> Finished:
@@ -125,9 +128,10 @@ class _Warden:
 
     @classmethod
     def at_work(cls) -> _Warden:
-        if cls._present is None or cls._present._owner != os.getpid():
-            cls._present = cls()
-        return cls._present
+        with _OURS:
+            if cls._present is None or cls._present._owner != os.getpid():
+                cls._present = cls()
+            return cls._present
 
     @classmethod
     @contextlib.contextmanager

@@ -7,8 +7,9 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, Union
+from typing import IO, Any, Callable, Union
 
 import pytest
 
@@ -17,6 +18,7 @@ from pytest_taskie._environment import of_client, of_plugin
 from pytest_taskie._events import Events
 from pytest_taskie._processes import Finished, run_to_end
 from pytest_taskie._results import HookResult, block
+from pytest_taskie._stopping import Stops, stop_until_allowed
 from pytest_taskie._workspace import Project
 
 Command = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
@@ -42,7 +44,7 @@ class RunHook:
         self._config = config
         self._contracts = contracts
         self._network = config.getini("taskie_network")
-        self._root = _awkward_root(project, config.rootpath) if project.awkward else config.rootpath
+        self._root = awkward_link(project, config.rootpath) if project.awkward else config.rootpath
         self._plugin = config.getini("taskie_plugin_root")
         if not (config.rootpath / self._plugin).is_dir():
             raise pytest.UsageError(f"taskie_plugin_root: {config.rootpath / self._plugin} is not a directory")
@@ -82,20 +84,20 @@ class RunHook:
         environment = self._environment(
             where, event, env or {}, plugin=command is None or "CLAUDE_PLUGIN_ROOT" in shown
         )
-        entrance = _entrance(self._network)
+        entrance = entrance_of(self._network)
         if stdin is None:
             self._project.transcript.before(event)
         before = self._project.states()
         try:
             done = run_to_end(
                 [*entrance, *argv],
-                stdin=_payload(event) if stdin is None else stdin.encode() if isinstance(stdin, str) else stdin,
+                stdin=payload_of(event) if stdin is None else stdin.encode() if isinstance(stdin, str) else stdin,
                 env=environment,
                 cwd=where,
                 timeout=min(timeout, limit),
             )
             if entrance:
-                _started(done)
+                started(done)
         except OSError as error:
             why = _crlf(argv, where) or str(error)
             pytest.fail(f"The hook could not be started: {why}\ncommand:   {shown}\nin:        {where}")
@@ -121,6 +123,23 @@ class RunHook:
         if stdin is None and (result.blocked or result.continues):
             self._project.transcript.after(event, result)
         return result
+
+    def until_allowed(
+        self,
+        between: Callable[[HookResult], object] | None = None,
+        *,
+        command: Command | None = None,
+        env: Mapping[str, str | None] | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+        entry: Mapping[str, Any] | None = None,
+    ) -> Stops:
+        """Stop again and again, as the client does, until the hook allows it or the client overrules it.
+
+        `between` is what the agent does after a block: it is called with the result, and may do what the hook wants.
+        """
+        __tracebackhide__ = True
+        run = partial(self, command=command, env=env, timeout=timeout, entry=entry)
+        return stop_until_allowed(run, self._events, self._project, between, env)
 
     def _argv(self, command: Command | None) -> list[str]:
         __tracebackhide__ = True
@@ -173,7 +192,7 @@ def _empty(entrance: Sequence[str], environment: Mapping[str, str], where: str) 
     return sorted(runs)[2]
 
 
-def _awkward_root(project: Project, root: Path) -> Path:
+def awkward_link(project: Project, root: Path) -> Path:
     """The same files under a path with a blank and a quote."""
     link = project.path.parent / "it's a plugin"
     if not link.is_symlink():
@@ -181,7 +200,7 @@ def _awkward_root(project: Project, root: Path) -> Path:
     return link
 
 
-def _entrance(network: object) -> list[str]:
+def entrance_of(network: object) -> list[str]:
     """What stands before a hook's command: the way into a network with loopback alone, unless it is to have ours."""
     __tracebackhide__ = True
     if network is True:
@@ -196,7 +215,7 @@ def _entrance(network: object) -> list[str]:
         return []
 
 
-def _started(done: Finished) -> None:
+def started(done: Finished) -> None:
     """An error where the program at the entrance could not start the hook."""
     said = re.match(r"\S*nsenter: (.*)", done.stderr) if done.exit_code in (126, 127) else None
     if said:
@@ -236,7 +255,8 @@ def anchored(command: str, root: Path) -> str:
     return "".join(shlex.quote(str(root / w)) if w.strip() and (root / w).is_file() else w for w in words)
 
 
-def _payload(event: Mapping[str, Any]) -> bytes:
+def payload_of(event: Mapping[str, Any]) -> bytes:
+    """An event as the client writes it to a hook's stdin."""
     # One line, then end of file: that is how the client sends it.
     return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
 

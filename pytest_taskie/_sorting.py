@@ -55,7 +55,7 @@ class Said:
 
 def switches(entry: Mapping[str, Any], known: Contract) -> set[str]:
     """What of the entry changes the effect of a hook's end."""
-    found = {"asyncRewake"} if entry.get("asyncRewake") else set()
+    found = {"asyncRewake"} if entry.get("asyncRewake") and known.knows("asyncRewake") else set()
     if "onFailure" in entry and "onFailure" in known.switches:
         found.add(f"onFailure={entry['onFailure']}")
     return found

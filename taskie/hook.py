@@ -10,6 +10,7 @@ import sys
 import time
 
 import taskie
+from taskie.clients import CLAUDE, SENDERS
 from taskie.errors import CommandError, Interrupted
 from taskie.guard import Turn
 from taskie.protocol import (
@@ -53,7 +54,12 @@ def main(argv: Sequence[str] = (), only: str | None = None) -> int:
     strict = name == "Stop" and not only and not client
 
     def deciding(event: Event, env: Mapping[str, str]) -> Decision:
-        return decide(event, env, deadline, only, client, caller)
+        decision = decide(event, env, deadline, only, client, caller)
+        if event.name != "Stop" or SENDERS[event.client].capped:
+            return decision
+        from taskie.cap import bounded
+
+        return bounded(decision, event, env)
 
     return answer(deciding, name, only=only, strict=strict, client=client)
 
@@ -236,13 +242,14 @@ def _say(
     decision: Decision, event: Event | None, name: str | None, only: str | None, stdout: int, feedback: bool = False
 ) -> int:
     """Notes on stderr for whoever runs it by hand, one line on stdout for the client."""
-    line = render(decision, name or (event.name if event else "Stop"), feedback)
+    client = event.client if event else CLAUDE
+    line = render(decision, name or (event.name if event else "Stop"), feedback, client)
     notes = list(decision.warnings)
     if only and name == "Stop":
         from taskie import engines
 
         dialect = engines.load(only).render
-        if dialect is not render and (event is None or event.turn_id is None):  # Codex refuses other words
+        if dialect is not render and client == CLAUDE:  # Codex refuses other words
             line = dialect(decision)
             notes += [decision.message] if decision.message else []
     for line_of_note in "\n".join(notes).splitlines():

@@ -10,6 +10,7 @@ import os
 import select
 import time
 
+from taskie.clients import CLAUDE, SENDERS, sender
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -41,8 +42,9 @@ class Event(Value):
     """One hook event. `cwd` is where the agent is now, which need not be where the client was started.
 
     `bare`: it does not mention `stop_hook_active`, so it comes from a script rather than a client. `began`: when the
-    hook's process started, in nanoseconds of the wall clock; 0 if unknown. `fields`: everything the client sent.
-    `problem`: why it could not be read, so that nothing else is known; only a guard hears of such an event.
+    hook's process started, in nanoseconds of the wall clock; 0 if unknown. `client`: which one has sent it. `name`, and
+    a tool's, are Claude Code's; `fields`: everything, as it was sent. `problem`: why it could not be read, so that
+    nothing else is known; only a guard hears of such an event.
     """
 
     cwd: str
@@ -54,17 +56,22 @@ class Event(Value):
     name: str = "Stop"
     fields: Mapping[str, Any] = {}
     problem: str | None = None
+    client: str = CLAUDE
 
     @property
     def tool_name(self) -> str | None:
         """The tool that is about to be used, or was, in a tool's event."""
-        return _text(self.fields.get("tool_name"))
+        name = _text(self.fields.get("tool_name"))
+        return SENDERS[self.client].tools.get(name, name) if name else name
 
     @property
     def tool_input(self) -> Mapping[str, Any]:
         """What the tool is given; empty where the event has none."""
         given = self.fields.get("tool_input")
-        return given if isinstance(given, dict) else {}
+        if not isinstance(given, dict):
+            return {}
+        path = SENDERS[self.client].path
+        return {**given, "file_path": given[path]} if path in given else given
 
 
 class Decision(Value):
@@ -94,8 +101,8 @@ def takes_feedback(event: Event, env: Mapping[str, str]) -> bool:
     return bool(session and env.get("CLAUDE_CODE_SESSION_ID") == session and _text(event.fields.get("prompt_id")))
 
 
-def render(decision: Decision, event: str = "Stop", feedback: bool = False) -> str:
-    """One line that both clients accept: a field of the wrong type, or an unknown one, would lose the block.
+def render(decision: Decision, event: str = "Stop", feedback: bool = False, client: str = CLAUDE) -> str:
+    """One line that every client accepts: a field of the wrong type, or an unknown one, would lose the block.
 
     Before a tool there may be nothing to say, and silence allows it: then the line is empty. `feedback`: the client
     goes on with the turn on context too, and shows that as feedback instead of as an error of the hook.
@@ -103,7 +110,10 @@ def render(decision: Decision, event: str = "Stop", feedback: bool = False) -> s
     out: dict[str, object] = {}
     if decision.reason is not None:
         reason = speakable(decision.reason) or "Blocked."
-        if event == "PreToolUse":
+        if event == "PreToolUse" and SENDERS[client].plain:
+            out["decision"] = "deny"
+            out["reason"] = reason
+        elif event == "PreToolUse":
             denial = {"permissionDecision": "deny", "permissionDecisionReason": reason}
             out["hookSpecificOutput"] = {"hookEventName": event, **denial}  # without its name the client ignores it
         elif feedback and event == "Stop" and len(reason.encode()) <= LONGEST_CONTEXT:
@@ -214,14 +224,17 @@ def parse_event(data: bytes) -> Event:
     cwd = raw.get("cwd")
     if cwd is not None and (not isinstance(cwd, str) or "\0" in cwd):
         raise InputError("Invalid JSON input: cwd is not a path")
+    client = sender(raw)
+    name = _text(raw.get("hook_event_name")) or "Stop"
     return Event(
         cwd=cwd or "",
         stop_hook_active=raw.get("stop_hook_active") is True,
         session_id=_text(raw.get("session_id")),
         turn_id=_text(raw.get("turn_id")),
         bare="stop_hook_active" not in raw,
-        name=_text(raw.get("hook_event_name")) or "Stop",
+        name=SENDERS[client].events.get(name, name),
         fields=raw,
+        client=client,
     )
 
 

@@ -130,7 +130,8 @@ def _entry(line: bytes) -> dict[str, object] | None:
     if not isinstance(entry, dict) or entry.get("type") not in ("user", "assistant"):
         return None
     message = entry.get("message")
-    return message if isinstance(message, dict) and message.get("role") == entry["type"] else None
+    ours = isinstance(message, dict) and message.get("role") == entry["type"] and "content" in message
+    return message if ours else None  # another client's has `parts`
 
 
 def _acts(message: dict[str, object]) -> Iterator[Act]:

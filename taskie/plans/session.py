@@ -39,7 +39,7 @@ def is_unrelated(event: Event, plan: str) -> bool:
     A command of ours that names no plan is about the one that the session worked on next, if there is one.
     """
     if event.turn_id is not None:
-        return False  # Codex, whose transcripts are of another kind
+        return False  # Codex, whose transcripts are of another kind; those of others are told by their lines
     path, words = event.fields.get("transcript_path"), event.fields.get("last_assistant_message")
     until = time.monotonic() + LONGEST_LAG
     try:

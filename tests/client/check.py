@@ -34,6 +34,7 @@ SUITE = Path(__file__).resolve().parent
 CONTRACT = (
     *("stop_output", "feedback", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins"),
     *("entries", "every_event", "effects", "switches", "world", "prompt_hooks", "http_hook", "mcp_server", "modules"),
+    "surface",
 )
 CHECK_TIMEOUT = 1800.0
 ROW = "contract: "
@@ -98,7 +99,7 @@ def _drifted(client: Installation, report: Report, arguments: argparse.Namespace
     if data and not data.get("events"):
         # Of a client so old the data have what its hooks' outputs do, which the suite itself compares.
         if arguments.write and not report.failed and not arguments.only:
-            print(f"{client.name}: named in {contract_data.name(report.version)}")
+            print(f"{client.name}: named in {contract_data.name(client)}")
         return bool(report.failed)
     rows = {} if arguments.only else report.rows
     sections = contract_data.measured(client, report.payloads, rows, report.effects, report.facts, data)

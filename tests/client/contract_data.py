@@ -117,13 +117,55 @@ def write(version: str, sections: Mapping[str, Any]) -> Path:
     was = data if same else {**data, "measured": []}
     head: Json = {"format": FORMAT, "client": "claude", "from": begins}
     head["measured"] = sorted({*was.get("measured", ()), version}, key=version_numbers)
-    return _put({**head, **was, **head, "outputs": was.get("outputs", {}), **sections})
+    now = {**head, **was, **head, "outputs": was.get("outputs", {}), **sections}
+    return _put(with_surface(now, sections["program"]))
 
 
-def name(version: str) -> Path:
-    """Say in the data of this version that they were measured in it, and nothing else."""
+def name(client: Installation) -> Path:
+    """Say in the data of this version that they were measured in it, and what the newest such client knows."""
+    version = str(client.version)
     data = stored(version)
-    return _put({**data, "measured": sorted({*data["measured"], version}, key=version_numbers)})
+    versions = sorted({*data["measured"], version}, key=version_numbers)
+    if versions[-1] == version:
+        data = with_surface(data, program_text.surface(Path(client.command[-1])))
+    return _put({**data, "measured": versions})
+
+
+def with_surface(data: Mapping[str, Any], found: Mapping[str, Any]) -> Json:
+    """The data, with the events, kinds of hooks and fields that a client's program names, and no others."""
+    stored = data.get("handlers", {})
+    # What is in no schema, as modules are not, has no fields.
+    handlers = {kind: row for kind, row in stored.items() if kind in found["handlers"] or "fields" not in row}
+    for kind, fields in found["handlers"].items():
+        handlers[kind] = {**handlers.get(kind, {"known": "schema"}), "fields": fields}
+    switches = {name for fields in found["handlers"].values() for name in fields}
+    return {
+        **data,
+        "handlers": handlers,
+        "switches": {name: row for name, row in data.get("switches", {}).items() if name in switches},
+        "outputs": _named(data.get("outputs", {}), found),
+        "program": {**data.get("program", {}), "events": found["events"]},
+    }
+
+
+def _named(outputs: Mapping[str, Any], found: Mapping[str, Any]) -> Json:
+    """Of these outputs those of the client's events, each with the fields that it has there."""
+    shared = outputs.get(_contract.EVERY_EVENT)
+    named: Json = {_contract.EVERY_EVENT: {**shared, "fields": _known(shared, found["answer"], "")}} if shared else {}
+    for event in sorted(found["events"], key=[*outputs, *found["events"]].index):
+        own = outputs.get(event, {"kinds": {}, "fields": {}})
+        fields = _known(own, found["outputs"].get(event, {}), f"{_contract.SPECIFIC}.")
+        named[event] = {**own, "fields": fields}
+    return named
+
+
+def _known(output: Mapping[str, Any], fields: Mapping[str, Any], start: str) -> Json:
+    """The rows of these fields, and of what is inside them; one more for each that has none."""
+    kept = {name: row for name, row in output["fields"].items() if name[len(start) :].partition(".")[0] in fields}
+    for name, field in fields.items():
+        kinds = [kind for kind in field["types"] if kind != "unknown"]
+        kept.setdefault(f"{start}{name}", {"type": kinds[0] if len(kinds) == 1 else "any", "known": "schema"})
+    return kept
 
 
 def _put(data: Json) -> Path:

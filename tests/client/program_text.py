@@ -17,9 +17,10 @@ from pytest_taskie.client._installation import ClientError
 
 EVENTS = re.compile(rb'\["PreToolUse"(?:,"[A-Za-z]+")+\]')
 EVENT = re.compile(rb'\{hook_event_name:[\w$]+\("(\w+)"\)')
-OUTPUT = re.compile(rb'\{hookEventName:[\w$]+\("(\w+)"\)')
+OUTPUT = re.compile(rb'\{hookEventName:[\w$.]+\("(\w+)"\)')
+HANDLER = re.compile(rb"""\{type:[\w$.]+\("(\w+)"\)\.describe\((?:"[^"]*hook type"|'Hook type[^']*')\)""")
 COMMON = re.compile(rb"\{session_id:[\w$]+\(\),transcript_path:")
-ANSWER = re.compile(rb"\{continue:[\w$]+\(\)[^{}]*?suppressOutput:")
+ANSWER = re.compile(rb"\{continue:[\w$.]+\(\)[^{}]*?suppressOutput:")
 TOOLS = re.compile(rb'\[((?:"\w+",)*"Bash"(?:,"\w+")*)\],[\w$]+=\{((?:\w+:"\w+",)*Task:"\w+"(?:,\w+:"\w+")*)\}')
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`(?:[^`\\]|\\.)*`')
 # A field whose type is known, for each type.
@@ -33,6 +34,15 @@ LEARNT = {
     "effort": "object",
     "tool_input": "unknown",
 }
+# What makes a type in programs in which it has its own name: before 2.1.213.
+NAMED = {
+    "string": "string",
+    "enum": "string",
+    "boolean": "boolean",
+    "number": "number",
+    "array": "array",
+    "record": "object",
+}
 LONGEST = 40_000
 Fields = dict[str, dict[str, Any]]
 
@@ -41,26 +51,52 @@ Fields = dict[str, dict[str, Any]]
 def read(program: Path) -> dict[str, Any]:
     """The section `program` of the contract data."""
     with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        lists = [re.findall(r"\w+", found[0].decode()) for found in EVENTS.finditer(text)]
         inputs = dict(_objects(text, EVENT))
-        if not lists or not inputs:
-            raise ClientError(f"{program} does not hold the list of events where it was: look for it by hand")
-        shared = next((_braces(text, found.start()) for found in COMMON.finditer(text)), "{}")
-        kinds = _kinds([shared, *inputs.values()])
-        answer = next((_fields(_braces(text, found.start()), kinds) for found in ANSWER.finditer(text)), {})
-        outputs: dict[str, Fields] = {}
-        for name, source in _objects(text, OUTPUT):
-            outputs.setdefault(name, {}).update(_fields(source, kinds, "hookEventName"))
+        if not inputs:
+            raise _other(program)
+        shared, *_ = _inputs(text)
+        kinds = _kinds(_inputs(text))
         tools = TOOLS.search(text)
         return {
-            "events": max(lists, key=len),
+            **_surface(program, text, kinds),
             "common": _fields(shared, kinds),
             "inputs": {name: _fields(source, kinds, "hook_event_name") for name, source in sorted(inputs.items())},
-            "answer": answer,
-            "outputs": dict(sorted(outputs.items())),
             "tools": sorted(re.findall(r"\w+", tools[1].decode())) if tools else [],
             "renamed": dict(re.findall(r'(\w+):"(\w+)"', tools[2].decode())) if tools else {},
         }
+
+
+@functools.cache
+def surface(program: Path) -> dict[str, Any]:
+    """What it says of its hooks from outside: events, entries, answers. Of clients so old that they tell no more."""
+    with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        return _surface(program, text, _kinds(_inputs(text)))
+
+
+def _surface(program: Path, text: mmap.mmap, kinds: Mapping[str, str]) -> dict[str, Any]:
+    lists = [re.findall(r"\w+", found[0].decode()) for found in EVENTS.finditer(text)]
+    handlers = {name: list(_members(source)) for name, source in _objects(text, HANDLER)}
+    if not lists or not handlers:
+        raise _other(program)
+    outputs: dict[str, Fields] = {}
+    for name, source in _objects(text, OUTPUT):
+        outputs.setdefault(name, {}).update(_fields(source, kinds, "hookEventName"))
+    return {
+        "events": max(lists, key=len),
+        "handlers": dict(sorted(handlers.items())),
+        "answer": next((_fields(_braces(text, found.start()), kinds) for found in ANSWER.finditer(text)), {}),
+        "outputs": dict(sorted(outputs.items())),
+    }
+
+
+def _inputs(text: mmap.mmap) -> list[str]:
+    """The object that all events share, then those of each."""
+    shared = next((_braces(text, found.start()) for found in COMMON.finditer(text)), "{}")
+    return [shared, *(source for _, source in _objects(text, EVENT))]
+
+
+def _other(program: Path) -> ClientError:
+    return ClientError(f"{program} does not hold the list of events where it was: look for it by hand")
 
 
 def _objects(text: mmap.mmap, pattern: re.Pattern[bytes]) -> Iterator[tuple[str, str]]:
@@ -122,7 +158,8 @@ def _fields(source: str, kinds: Mapping[str, str], without: str = "") -> Fields:
         if name == without:
             continue
         # What is made elsewhere, under a name of its own, is not followed: it has no type here.
-        kind = kinds.get(made.partition("(")[0])
+        maker = made.partition("(")[0]
+        kind = kinds.get(maker) or NAMED.get(maker.partition(".")[2])
         types = [*([kind] if kind else []), *(["null"] if ".nullable(" in made else [])]
         fields[name] = {"types": types, "optional": ".optional(" in made}
     return fields

@@ -25,10 +25,12 @@ p=m(()=>j().and(u({hook_event_name:T("Stop"),stop_hook_active:O(),note:o().nulla
 q=m(()=>j().and(u({hook_event_name:T("New")})).and(more(["a"])));function more(e){return u({trigger:B(e)})}
 r=u({continue:O().optional(),suppressOutput:O().optional(),decision:B(["a"])}),
 s=u({hookEventName:T("Stop"),additionalContext:o().optional()}),
+h=u({type:T("command").describe("Shell command hook type"),command:o(),if:R()}),i=u({type:T("http"),url:o()}),
 t=["Agent","Bash"],_t={Task:"Agent",KillShell:"TaskStop"};
 """
 FOUND = {
     "events": ["PreToolUse", "Stop", "SessionEnd", "New"],
+    "handlers": {"command": ["type", "command", "if"]},
     "common": {
         "session_id": {"types": ["string"], "optional": False},
         "transcript_path": {"types": ["string"], "optional": False},
@@ -236,7 +238,7 @@ def test_data_are_written_for_a_version_that_differs_and_only_then(
 ) -> None:
     client = Installation("claude", "2.1.5", (str(program(tmp_path)),))
     sections = contract_data.measured(client, recorded(), {"a row": "allowed"})
-    data({**sections, "handlers": {"command": {}}})
+    data({**sections, "handlers": {"modules": {"effect": "run"}}})
     assert contract_data.write("2.1.5", sections).name == "claude-2.1.0.json"
     assert contract_data.stored("2.1.5")["measured"] == ["2.1.0", "2.1.5"]
     changed = contract_data.measured(client, recorded(another=1), {"a row": "blocked"})
@@ -244,24 +246,38 @@ def test_data_are_written_for_a_version_that_differs_and_only_then(
     assert contract_data.stored("2.1.5")["rows"] == {"a row": "allowed"}
     newer = contract_data.stored("2.1.7")
     assert (newer["from"], newer["measured"], newer["rows"]) == ("2.1.6", ["2.1.6"], {"a row": "blocked"})
-    assert newer["handlers"] == {"command": {}}, "what is not measured here stays"
+    assert newer["handlers"] == {
+        "modules": {"effect": "run"},
+        "command": {"known": "schema", "fields": ["type", "command", "if"]},
+    }, "what is not measured here stays"
     assert contract_data.stored("1.0.0") == {}
 
 
 @pytest.mark.parametrize("passes", [True, False])
-def test_a_client_whose_events_are_not_in_the_data_is_only_named(
-    passes: bool, data: Callable[[Json], None], monkeypatch: pytest.MonkeyPatch
+def test_a_client_whose_events_are_not_in_the_data_is_named(
+    passes: bool, tmp_path: Path, data: Callable[[Json], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What its program says would be data of their own for every version; and only if it does as the suite expects."""
-    client = Installation("claude", "2.1.5", ("no such program",))
+    """With what its program names, and no more; and only if it does as the suite expects."""
+    client = Installation("claude", "2.1.5", (str(program(tmp_path)),))
     report = check.Report("2.1.5", 1, () if passes else ("a row",), 0, {"a row": "allowed"})
     monkeypatch.setattr(check, "find", lambda wanted: client)
     monkeypatch.setattr(check, "_report", lambda *arguments: report)
-    data({"events": {}, "outputs": {"Stop": {}}})
+    gone = {"kinds": {"text": {"effect": "allowed"}}, "fields": {}}
+    data({"events": {}, "outputs": {"Stop": OUTPUTS["Stop"], "Gone": gone}})
     before = contract_data.stored("2.1.5")
     assert check.main(["2.1.5", "--write"]) == (0 if passes else 1)
-    named = ["2.1.0", *(["2.1.5"] if passes else [])]
-    assert contract_data.stored("2.1.5") == {**before, "measured": named}
+    after = contract_data.stored("2.1.5")
+    if not passes:
+        assert after == before
+        return
+    assert after["measured"] == ["2.1.0", "2.1.5"]
+    assert after["program"] == {"events": FOUND["events"]}
+    assert after["handlers"] == {"command": {"known": "schema", "fields": ["type", "command", "if"]}}
+    assert list(after["outputs"]) == ["Stop", "PreToolUse", "SessionEnd", "New"]
+    assert after["outputs"]["Stop"]["kinds"] == OUTPUTS["Stop"]["kinds"]
+    fields = after["outputs"]["Stop"]["fields"]
+    assert fields == {"hookSpecificOutput.additionalContext": {"type": "string", "known": "schema"}}
+    assert check.main(["2.1.4", "--write"]) == 0, "the newest of the range says what the range knows"
 
 
 @pytest.fixture(scope="session")

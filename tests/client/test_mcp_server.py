@@ -11,6 +11,8 @@ from pytest_taskie.client import ClaudeClient, McpServer, elicit, tool
 
 pytestmark = pytest.mark.client
 Servers = Callable[[str], McpServer]
+# 2.1.250 does not name the server in an event, and 2.1.290 does.
+NAMED = (2, 1, 290)
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +21,12 @@ def _new_enough(version: tuple[int, ...]) -> None:
         pytest.skip("this client has neither mcp_tool hooks nor elicitation")
 
 
-def test_a_tool_and_what_a_hook_is_told_of_it(claude_client: type[ClaudeClient], mcp_server: Servers) -> None:
+def test_a_tool_and_what_a_hook_is_told_of_it(
+    claude_client: type[ClaudeClient],
+    mcp_server: Servers,
+    version: tuple[int, ...],
+    observe: Callable[[str, object], None],
+) -> None:
     server = mcp_server("notes")
     server.tool("add", "Noted.", "Noted again.")
     client = claude_client(args=server.args, hooks={"PreToolUse": "cat > /dev/null"})
@@ -31,7 +38,8 @@ def test_a_tool_and_what_a_hook_is_told_of_it(claude_client: type[ClaudeClient],
     first = run.hooks("PreToolUse")[0].stdin
     assert first
     assert first["tool_name"] == "mcp__notes__add"
-    assert first["mcp_server"]
+    observe("mcp_server in the event of such a tool's call", "given" if first.get("mcp_server") else "not given")
+    assert bool(first.get("mcp_server")) == (version >= NAMED)
 
 
 def test_an_error_is_one(claude_client: type[ClaudeClient], mcp_server: Servers) -> None:

@@ -82,13 +82,13 @@ def test_merge_loses_nothing() -> None:
 EVENTS = {
     "whole": (
         {"cwd": "/p", "stop_hook_active": True, "session_id": "s", "turn_id": "t", "hook_event_name": "Stop"},
-        Event(cwd="/p", stop_hook_active=True, session_id="s", turn_id="t"),
+        Event(cwd="/p", stop_hook_active=True, session_id="s", turn_id="t", client="codex"),
     ),
     "empty": ({}, Event(cwd="", bare=True)),
     "nulls": ({"cwd": None, "stop_hook_active": None, "session_id": None}, Event(cwd="")),
     "active as text": ({"cwd": "/p", "stop_hook_active": "true"}, Event(cwd="/p")),
     "active as number": ({"cwd": "/p", "stop_hook_active": 1}, Event(cwd="/p")),
-    "wrong ids": ({"cwd": "/p", "session_id": 1, "turn_id": ["x"]}, Event(cwd="/p", bare=True)),
+    "wrong ids": ({"cwd": "/p", "session_id": 1, "turn_id": ["x"]}, Event(cwd="/p", bare=True, client="codex")),
     "unknown fields": ({"cwd": "/p", "other": {"deep": [1]}}, Event(cwd="/p", bare=True)),
 }
 

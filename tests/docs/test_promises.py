@@ -13,6 +13,7 @@ PAGES = {
     "docs/own-hook.md": "own_hook",
     "docs/fakes.md": "fakes",
     "docs/judging.md": "judging",
+    "docs/plugins.md": "plugins",
 }
 ENTRIES = {
     page: [entry for file in sorted(LISTS.glob(f"{name}*.txt")) for entry in read(file)] for page, name in PAGES.items()

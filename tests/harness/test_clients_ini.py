@@ -32,6 +32,15 @@ def test_the_failure_says_which_version_loses_the_block() -> None:
     assert_blocked(result('{"decision": "block", "reason": 5}', "claude>=2.1.213", 2, "no"))
 
 
+def test_a_version_without_the_event_loses_the_block() -> None:
+    refuses = result("", "claude>=2.1.213", 2, "too dear", "PreModelSwitch")
+    with pytest.raises(
+        AssertionError, match=r"^in claude >=2\.1\.213, <2\.1\.251: not blocked: .* never runs this hook"
+    ):
+        assert_blocked(refuses)
+    assert_blocked(result("", "claude>=2.1.326", 2, "too dear", "PreModelSwitch"))
+
+
 def test_every_client_that_loses_it_is_named() -> None:
     silent = result('{"decision": "block"}', "claude>=2.1.213, codex")
     with pytest.raises(AssertionError, match=r"^in codex >=0\.169\.0: not blocked: the stop is allowed: block lost"):
@@ -133,5 +142,5 @@ def test_without_the_ini_it_is_the_newest(pytester: pytest.Pytester) -> None:
 
 def test_an_array_in_pyproject(pytester: pytest.Pytester) -> None:
     pytester.makepyprojecttoml('[tool.pytest.ini_options]\ntaskie_clients = ["claude>=2.1.163", "codex"]')
-    pytester.makepyfile(TEST.format("assert len(run_hook(command=':').readings) == 5"))
+    pytester.makepyfile(TEST.format("assert len(run_hook(command=':').readings) == 6"))
     pytester.runpytest("-p", "no:randomly").assert_outcomes(passed=1)

@@ -264,7 +264,8 @@ def test_the_ranges_from_a_version_on() -> None:
     assert [one.name for one in found] == [
         "claude >=2.1.326",
         "claude >=2.1.295, <2.1.326",
-        "claude >=2.1.213, <2.1.295",
+        "claude >=2.1.251, <2.1.295",
+        "claude >=2.1.213, <2.1.251",
         "claude >=2.1.163, <2.1.213",
     ]
 

@@ -73,6 +73,42 @@ def test_on_failure(exit_code: int, stdout: str, timed_out: bool) -> None:
     assert fault == "claude >=2.1.163, <2.1.213 knows no onFailure in the entry of a command hook"
 
 
+@pytest.mark.parametrize(("version", "known"), [("2.1.294", False), ("2.1.295", True)])
+def test_a_guard_that_fails_in_a_client_without_the_switch(version: str, known: bool) -> None:
+    """The first version that has it in its program; before, both are said: the failure, and that the switch is none."""
+    reading = judge(1, "", "boom", "PreToolUse", entry={"onFailure": "block"}, version=version)
+    assert reading.outcome == ("blocked" if known else "allowed")
+    assert "exit code 1" in str(reading.fault)
+    assert ("knows no onFailure" in str(reading.fault)) == (not known)
+
+
+@pytest.mark.parametrize(("version", "waits"), [("1.0.120", True), ("2.0.60", True), ("2.1.90", False)])
+@pytest.mark.parametrize("switch", ["async", "asyncRewake"])
+def test_a_client_that_knows_no_async_waits(switch: str, version: str, waits: bool) -> None:
+    deny = specific("PreToolUse", permissionDecision="deny", permissionDecisionReason="no")
+    stdout, code = (deny, 0) if switch == "async" else ("", 2)
+    reading = judge(code, stdout, "no", "PreToolUse", entry={switch: True}, version=version)
+    assert (reading.outcome == "blocked") == waits
+    assert (f"knows no {switch}" in str(reading.fault)) == waits
+
+
+@pytest.mark.parametrize(
+    ("event", "version", "has"),
+    [
+        ("PreModelSwitch", "2.1.250", False),
+        ("PreModelSwitch", "2.1.251", True),
+        ("MessageDisplay", "2.1.141", False),
+        ("PostToolBatch", "2.1.90", False),
+        ("PermissionRequest", "1.0.120", False),
+    ],
+)
+def test_an_event_of_a_later_version(event: str, version: str, has: bool) -> None:
+    reading = judge(2, "", "no", event, version=version)
+    said = f"has no event {event}, and never runs this hook"
+    assert (reading.outcome == "allowed" and reading.sentence.endswith(said)) == (not has)
+    assert judge(2, "", "no", f"{event}s", version=version).outcome == "unknown", "of no version at all"
+
+
 def test_a_timeout_is_a_result() -> None:
     reading = judge(-15, BLOCK, "", timed_out=True)
     assert (reading.outcome, reading.decision, reading.reason) == ("allowed", None, None)

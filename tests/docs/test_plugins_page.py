@@ -1,0 +1,27 @@
+"""The page about a whole plugin under test: its example as it stands."""
+
+from __future__ import annotations
+
+import pytest
+import support
+from support import ROOT
+
+PAGE = (ROOT / "docs" / "plugins.md").read_text()
+
+
+@pytest.fixture
+def example(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makeini(support.blocks(PAGE, "ini")[0])
+    pytester.mkdir("hooks").joinpath("hooks.json").write_text(support.blocks(PAGE, "json")[0])
+    pytester.path.joinpath("guard.sh").write_text(support.blocks(PAGE, "sh")[0])
+    pytester.makepyfile(support.blocks(PAGE, "python")[0])
+    return pytester
+
+
+def test_the_example(example: pytest.Pytester) -> None:
+    example.runpytest().assert_outcomes(passed=2)
+
+
+def test_the_example_needs_its_guard(example: pytest.Pytester) -> None:
+    example.path.joinpath("guard.sh").write_text("exit 0")
+    example.runpytest().assert_outcomes(passed=1, failed=1)
