@@ -84,10 +84,13 @@ STOP = [
 ]
 DENY = {"permissionDecision": "deny", "permissionDecisionReason": WORDS}
 PRE = "PreToolUse"
+# What docs/clients.md says to a guard's author.
+FOR_ALL = Answer("a denial in both forms", json.dumps({**json.loads(BLOCK), **json.loads(say(PRE, **DENY))}))
 PRE_TOOL_USE = [
     *COMMON,
     Answer("permission deny", say(PRE, **DENY), kind="permission+deny"),
     Answer("permission deny without reason", say(PRE, permissionDecision="deny"), kind="permission+deny-no-reason"),
+    FOR_ALL,
     Answer("permission deny, exit 1", say(PRE, **DENY), "", 1),
     Answer("permission deny, exit 2", say(PRE, **DENY), "other words", TWO, kind="permission+deny+exit-2"),
     Answer("permission allow", say(PRE, permissionDecision="allow"), kind="allow"),

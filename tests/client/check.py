@@ -36,6 +36,8 @@ CONTRACT = (
     *("entries", "every_event", "effects", "switches", "world", "prompt_hooks", "http_hook", "mcp_server", "modules"),
     "surface",
 )
+# The same for the other clients.
+OTHERS = ("contracts", "contract_ends")
 CHECK_TIMEOUT = 1800.0
 ROW = "contract: "
 
@@ -59,7 +61,8 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="taskie client check",
         description="Run the contract suite (tests/client of Taskie's repository) in each version of Claude Code and "
-        "print what differs, between them and from the contract data that are stored. 0: every version behaves as the "
+        "print what differs, between them and from the contract data that are stored. Of codex, copilot, qwen and "
+        "gemini, if they are named: what differs from the data. 0: every version behaves as the "
         "suite expects of it and as the data say, or the data were written.",
     )
     parser.add_argument("versions", nargs="*", metavar="VERSION", help="default: all that are installed")
@@ -72,9 +75,11 @@ def main(argv: Sequence[str]) -> int:
     )
     arguments = parser.parse_args(argv)
     wanted = [parse_wanted(text) for text in arguments.versions]
-    if any(one.kind != "claude" for one in wanted):
-        raise ClientError("the contract suite is about Claude Code; Codex has tests/client/test_codex.py")
-    clients = [find(one) for one in wanted] or installed("claude")
+    others = [find(one) for one in wanted if one.kind != "claude"]
+    differing = [_differs(client, arguments) for client in others]
+    if others and len(others) == len(wanted):
+        return int(any(differing))
+    clients = [find(one) for one in wanted if one.kind == "claude"] or installed("claude")
     if not clients:
         raise ClientError("no version is installed; `taskie client install` fetches the newest with npm")
     if arguments.new:
@@ -90,7 +95,22 @@ def main(argv: Sequence[str]) -> int:
         arguments.markdown.write_text(_page(table), encoding="utf-8")
     drifted = [_drifted(client, report, arguments) for client, report in zip(clients, reports)]
     # What fails because the data are old has just been written.
-    return int(any(drifted) or any(report.failed for report in reports if not arguments.write))
+    return int(any(differing) or any(drifted) or any(report.failed for report in reports if not arguments.write))
+
+
+def _differs(client: Installation, arguments: argparse.Namespace) -> bool:
+    """The same for another client, of which there are no rows to print; what has failed beside them is named."""
+    report = _report(client, arguments.jobs, OTHERS)
+    version = client.version or _contract.newest_measured(client.kind)
+    lines = contract_data.other_drift(client.kind, version, report.effects, report.facts)
+    for line in lines:
+        print(f"{client.name}: {line}")
+    if arguments.write:
+        written = contract_data.write_other(client.kind, version, report.effects, report.facts)
+        print(f"{client.name}: written to {written}")
+    elif not lines and not report.failed:
+        print(f"{client.name}: as the data say")
+    return bool(lines or report.failed) and not arguments.write
 
 
 def _drifted(client: Installation, report: Report, arguments: argparse.Namespace) -> bool:
@@ -119,11 +139,12 @@ def _report(client: Installation, jobs: int, names: Iterable[str]) -> Report:
         command = [sys.executable, "-m", "pytest", "-q", "-m", "client", *files]
         command += [
             "--taskie-require-client",
-            f"--taskie-client={version}",
+            f"--taskie-client={version if client.kind == 'claude' else f'{client.kind}@{version}'}",
             f"--junitxml={xml}",
             "-o",
             "junit_family=xunit1",
         ]
+        command += [] if client.kind == "claude" else ["-k", client.kind]
         command += ["-n", str(jobs)] if jobs > 1 and importlib.util.find_spec("xdist") else []
         print(f"{client.name} …", end=" ", file=sys.stderr, flush=True)
         try:

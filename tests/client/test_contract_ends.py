@@ -5,19 +5,15 @@ In print mode, as a user starts it. What is found is compared with the contract 
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Callable
+from typing import Callable
 
 import pytest
 
-from pytest_taskie import _contract
 from pytest_taskie._judgement import judge
 from pytest_taskie.client import ScriptedClient, repeat, shell
 
-from .effects import FACT
 from .test_contracts import others
 from .test_isolation import isolated
 
@@ -27,6 +23,7 @@ Finds = Callable[..., None]
 # So often a hook blocks that somebody else has to stop, and with so much on stderr beside its first block.
 ENOUGH = {"codex": 40, "copilot": 40, "qwen": 40, "gemini": 130}
 FLOOD = 10_000_000
+NO_LOOP = '{"unproductive_state_analysis": "It goes on.", "unproductive_state_confidence": 0.0}'
 FOR_EVER = """\
 #!/bin/sh
 cat > /dev/null
@@ -50,8 +47,13 @@ LATE = """\
 echo '{"decision": "block", "reason": "more please"}'
 exec sleep 30
 """
-GONE = "kill -0 $(cat {began}) 2>/dev/null || {{ echo dead; exit 0; }}"
-LOOK = f"for _ in $(seq 60); do {GONE}; sleep 0.1; done; echo alive"
+# A file of its own: Gemini CLI runs no command with a substitution in it.
+LOOK = """\
+#!/bin/sh
+touch {folder}/called
+for _ in $(seq 60); do kill -0 "$(cat {folder}/began)" 2> /dev/null || {{ echo it is dead; exit 0; }}; sleep 0.1; done
+echo it lives
+"""
 # In what a second of `timeout` is written.
 SECOND = {"gemini": 1000}
 SPOILED = {
@@ -60,26 +62,6 @@ SPOILED = {
     "qwen": ".qwen/settings.json",
     "gemini": ".gemini/settings.json",
 }
-
-
-@pytest.fixture
-def finds(
-    any_client: AnyClient, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
-) -> Iterator[Finds]:
-    """Keep what was found of a row of a section of the contract data, which has to say the same."""
-    installation = any_client._bench.installation  # type: ignore[union-attr]  # the fixture's class has one
-    data = _contract.load(installation.kind, installation.version)
-    wrong: list[str] = []
-
-    def write(section: str, name: str, **facts: Any) -> None:
-        record_property(FACT, json.dumps([section, name, facts, request.node.nodeid]))
-        row = data.get(section, {}).get(name, {})
-        known = {key: row.get(key) for key in facts}
-        if known != facts:
-            wrong.append(f"{section}, {name}: {facts}, and the data say {known}")
-
-    yield write
-    assert wrong == []
 
 
 def script(folder: Path, name: str, text: str) -> str:
@@ -95,11 +77,14 @@ def test_a_hook_that_blocks_for_ever(any_client: AnyClient, tmp_path: Path, find
     hook = FOR_EVER.format(folder=shlex.quote(str(tmp_path)), enough=enough, flood=FLOOD)
     client = any_client(hooks={"Stop": script(tmp_path, "hook.sh", hook)}, wrap_hooks=False)  # type: ignore[call-arg]
     client.agent(repeat(lambda _: f"Said {len(client.requests)}."))
+    # After many of them Gemini CLI asks a model whether this is a loop.
+    client.agent(repeat(NO_LOOP), when="<original_user_request>", toolless=True)
     run = client.prompt("go on")
     stops = len((tmp_path / "stops").read_text().split())
     requests = [request for request in run.requests if request.tools]
     # The first block was beside a flood on stderr.
     assert "more please, 1" in requests[1].last
+    finds("limits", "stderr beside a block", at_least=FLOOD)
     blocks = len(requests) - 1
     finds("limits", "cap", value=None if blocks == enough else blocks)
     finds("limits", "cap", hook_runs_after=stops - blocks)
@@ -116,13 +101,15 @@ def test_a_hook_past_its_time(any_client: AnyClient, tmp_path: Path, finds: Find
         "Stop": {"command": f"exec {script(tmp_path, 'late.sh', LATE)}", **limit},
     }
     client = any_client(hooks=hooks, wrap_hooks=False)  # type: ignore[call-arg]
-    look = LOOK.format(began=shlex.quote(str(tmp_path / "began")))
+    look = script(tmp_path, "look.sh", LOOK.format(folder=shlex.quote(str(tmp_path))))
+    # Where the first call is denied, the second looks.
     client.agent(shell(f"touch made; {look}"), shell(look), repeat("Done."))
     run = client.prompt("go on")
     requests = [request for request in run.requests if request.tools]
     made = (client.project.path / "made").exists()
     heard = (tmp_path / "heard").read_text().split() if (tmp_path / "heard").exists() else []
-    alive = "alive" in requests[1].last or "alive" in requests[2].last
+    assert (tmp_path / "called").exists()
+    alive = any("it lives" in request.last for request in requests)
     order = [*dict.fromkeys(heard)]
     if "end" in order:
         order = [*order[: order.index("end")], "nothing more: the client waits for its end"]
