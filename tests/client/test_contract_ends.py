@@ -77,8 +77,8 @@ def test_a_hook_that_blocks_for_ever(any_client: AnyClient, tmp_path: Path, find
     hook = FOR_EVER.format(folder=shlex.quote(str(tmp_path)), enough=enough, flood=FLOOD)
     client = any_client(hooks={"Stop": script(tmp_path, "hook.sh", hook)}, wrap_hooks=False)  # type: ignore[call-arg]
     client.agent(repeat(lambda _: f"Said {len(client.requests)}."))
-    # After many of them Gemini CLI asks a model whether this is a loop.
-    client.agent(repeat(NO_LOOP), when="<original_user_request>", toolless=True)
+    # After thirty turns Gemini CLI asks a model, with the newest of them, whether this is a loop.
+    client.agent(repeat(NO_LOOP), when="more please", toolless=True)
     run = client.prompt("go on")
     stops = len((tmp_path / "stops").read_text().split())
     requests = [request for request in run.requests if request.tools]
