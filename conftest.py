@@ -11,6 +11,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,9 @@ from pytest_taskie import Project
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parent
+CLIENT_TESTS = ROOT / "tests" / "client"
+# Their tests share one client, and another worker would start another.
+SHARING = ("test_event_outputs.py", "test_stop_output.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,6 +42,22 @@ def pytest_configure() -> None:
         from taskie import keeper
 
         keeper.leave = posix._exit
+
+
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is no such hook
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of the real clients one by one: in larger parts, one worker has nothing to do long before the other."""
+    given = [Path(config.invocation_params.dir, arg.partition("::")[0]).resolve() for arg in config.args]
+    if not all(CLIENT_TESTS in (path, *path.parents) for path in given):
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneByOne(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return file if file.endswith(SHARING) else nodeid
+
+    return OneByOne(config, log)
 
 
 @pytest.fixture(scope="session")

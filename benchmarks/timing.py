@@ -42,3 +42,8 @@ def over(label: str, goal: float, own: float, theirs: float) -> None:
     sign = "ok" if own <= goal * theirs else "OVER"
     times = f"{own * 1e3:8.2f} ms / {theirs * 1e3:8.2f} ms = {own / theirs:5.2f}x"
     print(f"{label:<58} {times}  (goal {goal}x)  {sign}", flush=True)
+
+
+def more(label: str, goal: float, own: float) -> None:
+    """One line for a time that a stop takes longer, in milliseconds."""
+    print(f"{label:<58} {own * 1e3:8.2f} ms  (goal {goal:g} ms)  {'ok' if own * 1e3 <= goal else 'OVER'}", flush=True)

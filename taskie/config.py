@@ -6,7 +6,7 @@ import os
 import sys
 
 from taskie.protocol import BUDGET, parse_json
-from taskie.store import StoreError, read_regular
+from taskie.store import StoreError, mode_of, read_regular
 from taskie.values import Value
 from taskie.variables import config_home, is_in_project, set_by_project
 
@@ -210,9 +210,9 @@ def load(root: str, env: Mapping[str, str]) -> Config:
 
 def _file(path: str, is_pyproject: bool, warnings: list[str]) -> list[tuple[str, Any, str]]:
     """What one file sets: the setting, its value, and what to call it in a warning."""
-    if not os.path.lexists(path):
-        return []
     try:
+        if not mode_of(path):
+            return []
         tables = _read_toml(path, is_pyproject)
     except StoreError as error:
         warnings.append(f"{path}: {error}; its settings are not used")

@@ -18,6 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from taskie.watchman import Watchman
+
+LONG = 1.0  # seconds, after which a call is worth a process that ends it should we be killed
 _ALIEN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF")
 _ARGUMENTS = 100_000  # characters of paths in one call; every system allows more
 
@@ -84,6 +87,8 @@ class GitCall:
         self._failure = git.failure
         self._until = min(max(time.monotonic() + 0.1, deadline), time.monotonic() + 3600.0)
         self._files: list[int] = []
+        self._watchman: Watchman | None = None
+        self._long = time.monotonic() + LONG
         try:
             with Signals():  # they wait until we know what has been started
                 try:
@@ -103,8 +108,17 @@ class GitCall:
             left = self._until - time.monotonic()
             if left <= 0:
                 raise self._failure(f"git {self._verb} took too long")
+            if self._watchman is None and time.monotonic() >= self._long:
+                for call in RUNNING:  # the others will be waited for after this one
+                    call.watch()
             self._pause(signals, min(TICK, left))
         return code, _content(self._files[1]), _content(self._files[2])
+
+    def watch(self) -> None:
+        """Have it ended should we be killed."""
+        from taskie.watchman import Watchman
+
+        self._watchman = self._watchman or Watchman(self._child.pid)
 
     def kill(self) -> None:
         if self._child.poll() is None:
@@ -115,6 +129,8 @@ class GitCall:
         self.kill()
         while self._child.poll() is None:
             time.sleep(0.002)
+        if self._watchman is not None:
+            self._watchman.dismiss()
         if self in RUNNING:
             RUNNING.remove(self)
         self._close()

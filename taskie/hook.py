@@ -189,13 +189,13 @@ def _decide(
             if root is None and only and roots:
                 root = roots[0]  # whoever asks for one engine wants its answer
             if root is not None:
-                if hasattr(engine, "begin"):
-                    begun.append(engine.begin(root, env, deadline))
                 waiting = trust.waiting(name, engine, root, env) if asks else None
-                if waiting is None:
-                    applying.append((name, engine, root))
-                else:
+                if waiting is not None:
                     waits.append(waiting)
+                    continue
+                if hasattr(engine, "begin"):  # not before: a repository's own configuration has git run programs
+                    begun.append(engine.begin(root, env, deadline))
+                applying.append((name, engine, root))
         except Exception as error:
             decision = _failed(decision, error, env, name)
     if waits and event.name == "Stop":

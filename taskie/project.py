@@ -65,12 +65,12 @@ def places(cwd: str, env: Mapping[str, str], file: object = None) -> list[str]:
 
     `cwd` follows the agent's own `cd`, so the search goes up to the repository's root. Outside a repository
     there is no root to stop at, so only `cwd` itself counts. `CLAUDE_PROJECT_DIR` is where the client was started.
-    `file` is what a tool is about to change: its own repository comes first.
+    `file` is what a tool is about to change: its own repository comes first. DiskError where the disk does not say.
     """
     here = os.path.realpath(cwd)
     upwards = [here]
     at = here
-    while not os.path.lexists(os.path.join(at, ".git")):
+    while not mode_of(os.path.join(at, ".git")):
         parent = os.path.dirname(at)
         if parent == at:
             upwards = [here]

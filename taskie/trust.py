@@ -190,13 +190,13 @@ def tidy(env: Mapping[str, str]) -> None:
 def forget(root: str, env: Mapping[str, str]) -> bool:
     """Whether anything was trusted here. It is not any more."""
     path = place(os.path.realpath(root), env)
-    there = os.path.lexists(path)
     try:
-        if there:
-            os.unlink(path)
+        os.unlink(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
     except OSError as error:
         raise TrustError(f"{path} cannot be removed ({error.strerror})") from None
-    return there
+    return True
 
 
 def keep(root: str, env: Mapping[str, str], engine: str, before: Brought, after: Brought) -> bool:

@@ -10,7 +10,7 @@ import os
 
 from taskie.project import places
 from taskie.protocol import parse_json, shown
-from taskie.store import StoreError, read_regular
+from taskie.store import StoreError, mode_of, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ FILES = ("settings.json", "settings.local.json")
 # are.
 GUARDED = ("TASKIE_", "GAUNTLET_", "GIT_", "XDG_", "HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "PATH")
 _HARMLESS = ("GIT_AUTHOR_", "GIT_COMMITTER_")
-_MENTIONS = (*(prefix.encode() for prefix in GUARDED), b"\\u")  # JSON can spell every letter another way
+CI = "CI"  # by which gates go; what they run may have it from whomever
+_MENTIONS = (*(prefix.encode() for prefix in GUARDED), b'"CI"', b"\\u")  # JSON can spell every letter another way
 
 
 def untrusted(env: Mapping[str, str], root: str) -> frozenset[str]:
@@ -36,9 +37,17 @@ def set_by_project(env: Mapping[str, str], root: str) -> dict[str, str]:
     for place in places(root, env):
         for name in FILES:
             path = os.path.join(place, ".claude", name)
-            if os.path.lexists(path):
+            if _is_there(path):
                 found.update(dict.fromkeys(_set_by(path, env), path))
     return found
+
+
+def _is_there(path: str) -> bool:
+    """Where the disk does not say it may be, and then nobody knows what it sets."""
+    try:
+        return bool(mode_of(path))
+    except StoreError:
+        return True
 
 
 def _set_by(path: str, env: Mapping[str, str]) -> list[str]:
@@ -50,7 +59,7 @@ def _set_by(path: str, env: Mapping[str, str]) -> list[str]:
         return []
     if os.path.realpath(path) == os.path.realpath(os.path.join(_home_of_the_system(), ".claude", FILES[0])):
         return []  # somebody works in their home directory: these settings are the user's own
-    guarded = [name for name in env if name.startswith(GUARDED) and not name.startswith(_HARMLESS)]
+    guarded = [name for name in env if name == CI or (name.startswith(GUARDED) and not name.startswith(_HARMLESS))]
     try:
         settings = parse_json((data or b"").decode("utf-8-sig"))
         given = settings.get("env", {}) if isinstance(settings, dict) else {}
@@ -79,7 +88,7 @@ def users_own(env: Mapping[str, str], theirs: Mapping[str, str], root: str) -> t
         warnings.append(
             f"TASKIE_PYTHON must be the absolute path of a Python outside the project, not {shown(refused)}; ignored"
         )
-    dropped = [name for name in theirs if not name.startswith(("TASKIE_", "PATH"))]
+    dropped = [name for name in theirs if name != CI and not name.startswith(("TASKIE_", "PATH"))]
     kept = {name: value for name, value in env.items() if name not in dropped}
     if "HOME" in dropped:
         kept["HOME"] = _home_of_the_system()
@@ -91,6 +100,11 @@ def users_own(env: Mapping[str, str], theirs: Mapping[str, str], root: str) -> t
             kept["PATH"] = os.pathsep.join(outside)
             warnings.append(f"{theirs['PATH']}: PATH is only taken as far as it leads out of the project")
     return kept if kept != env else env, warnings
+
+
+def in_ci(env: Mapping[str, str], root: str) -> bool:
+    """Whether this is a run in CI. A project's settings would say so of every machine."""
+    return env.get(CI, "").lower() in ("1", "true", "yes") and CI not in set_by_project(env, root)
 
 
 def config_home(env: Mapping[str, str], theirs: Mapping[str, str] | frozenset[str] = frozenset()) -> str:

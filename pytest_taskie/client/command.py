@@ -38,6 +38,7 @@ examples:
   taskie client contract --html page.html  all of that as a page with a search
   taskie client check                      what differs between all installed versions of Claude Code
   taskie client check 2.1.197 2.0.60 --markdown docs/client-versions.md
+  taskie client check --keep DIR           and keep the results: what has run there is not run again
   taskie client check latest --new         whether a client that has just come out does anything differently
   taskie client check 2.1.326 --write      and put what was measured into the contract data
 """

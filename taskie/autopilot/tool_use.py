@@ -7,7 +7,7 @@ import os
 from taskie import project
 from taskie.autopilot import EVENTS, MARKER, state
 from taskie.protocol import Decision, shown, speakable
-from taskie.store import StoreError
+from taskie.store import DiskError, StoreError, mode_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def objection(event: Event, env: Mapping[str, str]) -> str | None:
         return _of_a_file(event.cwd, path, env)
     except (OSError, ValueError) as error:
         return _unjudged(event.cwd, env, f"{shown(path)} is not a path ({error})")
+    except DiskError as error:
+        return _unjudged(event.cwd, env, shown(str(error), 400))
 
 
 def _of_a_file(cwd: str, path: str, env: Mapping[str, str]) -> str | None:
@@ -44,7 +46,7 @@ def _of_a_file(cwd: str, path: str, env: Mapping[str, str]) -> str | None:
         raise ValueError("it contains a NUL")
     targets = _targets(cwd, speakable(path))  # as the client itself will write the name
     for root in project.places(cwd, env, path):
-        if any(_is_below(target, root) for target in targets) and os.path.lexists(os.path.join(root, MARKER)):
+        if any(_is_below(target, root) for target in targets) and mode_of(os.path.join(root, MARKER)):
             return _objection(root, targets)
     return None
 
@@ -71,7 +73,7 @@ def _objection(root: str, targets: list[str]) -> str | None:
     if any(_is_below(target, os.path.join(root, MARKER)) for target in targets):
         return f"Only `taskie autopilot` may change {MARKER}: see `{project.own_command()} autopilot --help`."
     captured = os.path.join(root, CAPTURED)
-    if any(_is_below(target, captured) and os.path.lexists(target) for target in targets):
+    if any(_is_below(target, captured) and mode_of(target) for target in targets):
         return f"A regression test in {CAPTURED}/ cannot be changed once it exists. Fix the code instead."
     if not planned and any(_is_below(target, os.path.join(root, CODE)) for target in targets):
         return (

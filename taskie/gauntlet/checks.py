@@ -222,8 +222,7 @@ class CheckRun:
 
     def _may_fix(self) -> bool:
         """Once; and not where what it changes would be lost, and the check green for that."""
-        in_ci = self._run.env.get("CI", "").lower() in ("1", "true", "yes")
-        return self._check.fix is not None and self._failed is None and not in_ci
+        return self._check.fix is not None and self._failed is None and not self._run.in_ci
 
     def _fix_ended(self, outcome: Outcome) -> GateResult | None:
         """None if the check is to be run again; after a fix that did not end there is no time for that."""
@@ -250,11 +249,17 @@ class CheckRun:
         tail = logs.tail(self._fd)
         code = outcome.exit_code
         status: GateStatus = "failed"
-        unrunnable = False
+        unrunnable = cut = late = False
         summary = outcome.problem or f"exit code {code}"
-        if outcome.cause == "deadline" and outcome.seconds:
-            status, summary = "unable", f"{summary}, which is all the time that the hook has"
-        elif outcome.cause in ("start", "deadline"):
+        if outcome.cause == "deadline" and self._check.timeout <= self._run.seconds:
+            # It proves nothing, but to let it go would be a way past it.
+            late = True
+            more = f"the next stop gives it all of its {self._check.timeout:g} s: what has passed is not run again"
+            summary = f"{summary}, which is all the time that the gates before it had left; {more}"
+        elif outcome.cause == "deadline":
+            status, cut = "unable", True
+            summary = f"{summary}, which is all the time that the hook has" if outcome.seconds else summary
+        elif outcome.cause == "start":
             status = "unable"
         elif code in NOT_RUNNABLE:
             status, unrunnable = "unable", True
@@ -266,8 +271,9 @@ class CheckRun:
         elif outcome.cause == "time":
             summary = f"{summary}; its `timeout` allows {self._check.timeout:g} s"
         result = GateResult(
-            self.job.key, status, summary, self._log, tail, seconds=self._seconds, unrunnable=unrunnable
-        )
+            self.job.key, status, summary, self._log, tail, seconds=self._seconds, unrunnable=unrunnable,
+            cut=cut, late=late,
+        )  # fmt: skip
         return self._explained(result) if status == "failed" else result
 
     def _explained(self, result: GateResult) -> GateResult:

@@ -18,6 +18,7 @@ from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.run import RunRequest, execute_run
 from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult, Unable
 from taskie.terminal import redraw, say
+from taskie.variables import in_ci
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -181,7 +182,8 @@ def _applicable(root: str, config: Gates) -> tuple[changes.Changes, list[Job]]:
     seen = repository.seen(config.log_dir, rulebook.summary(rulebook.digests(root)), before)
     base = changes.find_base(repository, seen, config.base_branch, before)
     found = changes.find(repository, seen, base)
-    wanted = jobs(config, found.files, before.unproven, os.environ, lambda path: os.path.isfile(f"{root}/{path}"))
+    here = in_ci(os.environ, root)
+    wanted = jobs(config, found.files, before.unproven, here, lambda path: os.path.isfile(f"{root}/{path}"))
     return found, wanted
 
 

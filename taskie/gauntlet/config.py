@@ -9,6 +9,7 @@ from taskie.gauntlet.documents import Document, read, suggestion
 from taskie.gauntlet.rules import ENTRY, FOLDER, NAME, STOP_HOOK, TOP, minutes, take
 from taskie.gauntlet.verdict import Invalid, Problem
 from taskie.project import is_inside
+from taskie.store import StoreError, mode_of
 from taskie.values import Value
 
 TYPE_CHECKING = False
@@ -188,12 +189,20 @@ def unknown_reviewers(settings: Gates, file: str, key: str, names: Iterable[str]
     return [Problem(file, None, f"{key}: no reviewer {name!r}; give its command in cli.commands") for name in unknown]
 
 
+def _is_there(path: str, warnings: list[str]) -> bool:
+    try:
+        return bool(mode_of(path))
+    except StoreError as error:
+        warnings.append(f"{error}; its settings are not used")
+        return False
+
+
 def hook_settings(config: Gates, env: Mapping[str, str]) -> HookSettings:
     """Environment over project over the user's global file, field by field."""
     warnings: list[str] = []
     chosen: dict[str, Any] = {}
     home = os.path.join(env.get("HOME") or os.path.expanduser("~"), *GLOBAL)
-    if (config.enabled is None or config.interval is None) and os.path.lexists(home):
+    if (config.enabled is None or config.interval is None) and _is_there(home, warnings):
         chosen.update(_global(home, warnings))
     if config.enabled is not None:
         chosen["enabled"] = config.enabled

@@ -9,7 +9,7 @@ from taskie.store import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from taskie.gauntlet.changes import GatedRepository
     from taskie.gauntlet.config import Gates
@@ -27,27 +27,27 @@ class Coverage:
         look: Callable[[], Snapshot],
         since: str,
         config: Gates,
-        env: Mapping[str, str],
+        in_ci: bool,
     ) -> None:
         self._seen = seen
         self._repository = repository
         self._look = look
         self._since = since
         self._config = config
-        self._env = env
+        self._in_ci = in_ci
         self._files: dict[str, str] | None = None
         self._covered: dict[str, tuple[str, ...]] | None = None
         self._base: dict[str, str] | None = None
 
     def again(self) -> Coverage:
         """Of another moment: files may have changed."""
-        return Coverage(self._repository, None, self._look, self._since, self._config, self._env)
+        return Coverage(self._repository, None, self._look, self._since, self._config, self._in_ci)
 
     def content(self, job: Job) -> str:
         """Of every file that the job's entry covers, changed or not."""
         files = self._present()
         if self._covered is None:
-            self._covered = {each.key: each.files for each in jobs(self._config, files, (), self._env)}
+            self._covered = {each.key: each.files for each in jobs(self._config, files, (), self._in_ci)}
         return _listed((path, files[path]) for path in sorted(self._covered.get(job.key, ())))
 
     def difference(self, job: Job) -> str:

@@ -9,7 +9,7 @@ from taskie.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable
 
     from taskie.gauntlet.config import EntryPoint, Gates
     from taskie.gauntlet.kinds import Gate
@@ -35,7 +35,7 @@ def jobs(
     config: Gates,
     files: Iterable[str],
     open_gates: Collection[str],
-    env: Mapping[str, str],
+    in_ci: bool,
     is_file: Callable[[str], bool] = lambda path: True,
 ) -> list[Job]:
     """Every gate that these files call for, and every open one: a failure is cleared by a run and by nothing else.
@@ -43,7 +43,6 @@ def jobs(
     Those that may change files come first. `is_file`: whether a changed file is still there.
     """
     files = list(files)
-    in_ci = env.get("CI", "").lower() in ("1", "true", "yes")
     found: dict[str, Job] = {}
     for entry in config.entry_points:
         gates = [(kind, config.gates[kind].get(name)) for kind, names in entry.gates.items() for name in names]

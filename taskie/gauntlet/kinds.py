@@ -70,8 +70,8 @@ if TYPE_CHECKING:
 
 class RunContext(Value):
     """The run that a job is a part of. `patch` is the diff of some files from the revision `since`, for whoever needs
-    it; `rules` are digests of all that the verdicts depend on beside the tree; `active`: a hook has blocked in this
-    turn already."""
+    it; `rules` are digests of all that the verdicts depend on beside the tree; `seconds`: the time that there was at
+    its beginning; `active`: a hook has blocked in this turn already."""
 
     root: str
     env: Mapping[str, str]
@@ -85,4 +85,6 @@ class RunContext(Value):
     coverage: Coverage
     deadline: float
     rules: Mapping[str, str]
+    seconds: float
+    in_ci: bool
     active: bool = False

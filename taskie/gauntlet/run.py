@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 from taskie.gauntlet import KINDS, PREVIOUS, answers, changes, lock, record, reviewed, rulebook, skips
 from taskie.gauntlet.config import load
@@ -35,6 +36,7 @@ from taskie.programs import Programs
 from taskie.project import common_git_directory
 from taskie.store import StoreError, mode_of, timestamp
 from taskie.values import Value
+from taskie.variables import in_ci
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,6 +114,7 @@ class _Run:
         self.skip_ledger = skips.SkipLedger(common, request.root, request.env)
         self.skips = skips.in_force(skips.load(self.skip_ledger, self.warnings), self.seen.branch)
         self.before = skips.recorded(self.before, self.skips)
+        self.in_ci = in_ci(request.env, request.root)
         self.began = timestamp()
 
     def _look(self) -> Snapshot:
@@ -153,7 +156,7 @@ class _Run:
         if orphaned:
             everything = base.replace(since=changes.empty_tree(self.repository))
             files = changes.find(self.repository, seen, everything).files
-        applicable = jobs(config, files, before.unproven, request.env, self._is_file)
+        applicable = jobs(config, files, before.unproven, self.in_ci, self._is_file)
         moot = [job for job in applicable if not stat.S_ISDIR(self._mode(job.directory))]
         applicable = [job for job in applicable if job not in moot]
         self.moot = [job.key for job in moot if job.key in open_gates]
@@ -245,8 +248,8 @@ class _Run:
         context = RunContext(
             request.root, request.env, self.log_dir, self.before.runs + 1, config, seen.tree, self.before,
             lambda files: changes.patch(self.repository, found, files), since,
-            Coverage(self.repository, seen, self._look, since, config, request.env), request.deadline, self.rules,
-            request.active,
+            Coverage(self.repository, seen, self._look, since, config, self.in_ci), request.deadline, self.rules,
+            request.deadline - time.monotonic(), self.in_ci, request.active,
         )  # fmt: skip
         running = RunningGates(request, context, self.programs, self.skips, self.warnings)
         running.run(wanted, f"Run {context.number}, {self.began}, {seen.branch} {seen.commit or '(no commit yet)'}")
@@ -269,7 +272,9 @@ class _Run:
     def _concluded(self, wanted: Sequence[Job], running: RunningGates, complete: bool) -> RunResult:
         request, before = self.request, self.before
         found = [(job, running.results[job.key]) for job in wanted]
-        settled = [still_failed(each, before, each.unrunnable and self._is_own(job)) for job, each in found]
+        settled = [
+            still_failed(each, before, each.unrunnable and self._is_own(job), request.by_hand) for job, each in found
+        ]
         results = [skips.applied(result, self.skips) for result in settled]
         self.skips = skips.left(self.skip_ledger, self.seen.branch, self.skips, results, self.warnings)
         results += [GateResult(key, "failed", "It failed before, and the rules no longer run it") for key in self.gone]
@@ -294,8 +299,8 @@ class _Run:
                 commit=seen.commit,
                 in_base=self.base.holds_head,
                 dirty=self.seen.dirty,
-                # Who could not be asked is asked again in the next turn.
-                answers=None if any(result.unasked for result in results) else answers.digest(self.log_dir),
+                # Who could not be asked is asked again in the next turn; who was cut off, at the next stop.
+                answers=None if any(each.unasked or each.late for each in results) else answers.digest(self.log_dir),
                 last_run_completed_at=timestamp(),
             )
         result = self._end(verdict.status, verdict.message, tuple(results))

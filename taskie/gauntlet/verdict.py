@@ -69,7 +69,8 @@ BLOCKING = ("failed",)  # the statuses with which the agent must go on; whoever 
 
 class GateResult(Value):
     """What came of one gate in one run. `unable`: it could not be asked, so nothing is known. `unrunnable`: because its
-    program is not there or may not be run. `skipped`: it failed, and a person passes over that.
+    program is not there or may not be run; `cut`: because the hook's time was over. `late`: that was so because of the
+    gates before it, and it has failed for now. `skipped`: it failed, and a person passes over that.
 
     `errors` are those in its output, as far as anybody will read them, `found` is how many there are. `files` are those
     that its command named, `fixed` those that its own `fix` has changed. `about` is a digest of what the verdict is
@@ -89,6 +90,8 @@ class GateResult(Value):
     carried: tuple[dict[str, Any], ...] = ()
     reused: bool = False
     unrunnable: bool = False
+    cut: bool = False
+    late: bool = False
     command: str | None = None
     directory: str | None = None
     errors: tuple[str, ...] = ()
@@ -165,11 +168,12 @@ class Verdict(Value):
         return tuple(self.failures)
 
 
-def still_failed(result: GateResult, before: Record, is_own: bool) -> GateResult:
+def still_failed(result: GateResult, before: Record, is_own: bool, by_hand: bool) -> GateResult:
     """A gate that was open, or whose program has run before or is the project's own, does not pass by becoming
-    impossible to run."""
+    impossible to run, or endless. How long a run by hand may take is for that person to say."""
     was = before.gates.get(result.key, {}).get("status")
-    if result.status != "unable" or not (was == "failed" or (result.unrunnable and (was or is_own))):
+    lost = (result.unrunnable and (was or is_own)) or (result.cut and was and not by_hand)
+    if result.status != "unable" or not (was == "failed" or lost):
         return result
     how = "It failed before" if was == "failed" else "It ran before" if was else "Its program is the project's own"
     return result.replace(status="failed", summary=f"{how}, and cannot be run now: {result.summary}")

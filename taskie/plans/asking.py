@@ -26,6 +26,7 @@ def question(context: Context, root: str, plan: PlanDirectory, due: Due, iterati
         model=model,
         prompt=due.review.prompt(plan=directory, root=root, iteration=iteration, task=task, task_files=due.task_files),
         schema=FOR_VERDICT,
+        root=context.root,
         file=f"{directory}/{due.review.file(iteration, task)}",
         scoped=is_scoped(config, client=context.client),
     )

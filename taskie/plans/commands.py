@@ -15,7 +15,7 @@ from taskie.errors import USAGE_ERROR, CommandError
 from taskie.plans import MARKER, answered, files, glance, journal, state, transitions
 from taskie.plans.phases import ONE_TASK, PHASES, REVIEWS
 from taskie.protocol import parse_json, shown
-from taskie.store import StoreError
+from taskie.store import StoreError, mode_of
 from taskie.terminal import say
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _write(path: str, wanted: dict[str, Any], *, force: bool = False) -> int:
 
     creates = force or "phase" in wanted  # an action says all that there is to know
     try:
-        if not creates and not os.path.lexists(os.path.join(path, state.FILE)):
+        if not creates and not mode_of(os.path.join(path, state.FILE)):
             raise CommandError(f"{path} has no {state.FILE}; the first action of the plan creates it, with its phase")
         written = state.update(path, change, replaces_spoiled=creates)
     except StoreError as error:

@@ -7,8 +7,8 @@ import re
 
 from taskie.denials import SOURCES, UNKNOWN
 from taskie.errors import Interrupted
+from taskie.plans.calling import MAX_BUDGET
 from taskie.plans.files import is_written
-from taskie.plans.providers import MAX_BUDGET, closed
 from taskie.plans.review_log import ReviewLog
 from taskie.plans.reviewed import Reviewed, read
 from taskie.programs import Command, find_program
@@ -57,8 +57,8 @@ def review(context: Context, file: ReviewFile, iteration: int, asked: Question, 
     except StoreError as error:
         raise ReviewFailed(str(error)) from None
     try:
-        with _SchemaFile(f"{log}.schema", asked) as schema:
-            reviewed = _run(context, [program, *rest], asked, schema, file, log, programs)
+        with _ReadFile(log, asked) as beside:
+            reviewed = _run(context, [program, *rest], asked, beside, file, log, programs)
     except BaseException as error:
         file.restore()
         if isinstance(error, StoreError):
@@ -73,7 +73,7 @@ def _run(
     context: Context,
     command: list[str],
     asked: Question,
-    schema: str,
+    beside: str,
     file: ReviewFile,
     path: str,
     programs: Programs,
@@ -82,7 +82,7 @@ def _run(
     provider, seconds = asked.provider, context.config.review_timeout
     without: list[str] = []
     while True:
-        argv = command + provider.arguments(asked, without, schema)
+        argv = command + provider.arguments(asked, without, beside)
         with ReviewLog(path, argv, context.root) as log:
             run = Command("agent", argv, context.root, context.env, log.stdout, log.stderr, seconds=seconds)
             try:
@@ -97,7 +97,11 @@ def _run(
                 without.append(option)
                 continue
             document = provider.document(said)
-            why = f"this client is too old: it does not know {option}; update it" if option == provider.needed else None
+            why = (
+                f"this client is too old: it does not know {option}; update it"
+                if option and option == provider.needed
+                else None
+            )
             why = why or _problem(outcome, document, complained, asked.config)
             if why is None and not is_written(file.path):
                 why = f"the reviewer ended without writing {file.name}"
@@ -136,16 +140,16 @@ def _unbounded(asked: Question, argv: list[str], cost: float | None, without: li
         yield "review.plan_budget_usd does not count this review: its client does not say what it cost"
 
 
-class _SchemaFile:
-    """The file from which a client reads what to answer with, where it does not take that as an argument."""
+class _ReadFile:
+    """The file from which a client reads what it does not take as an argument: the schema, or its permissions."""
 
-    def __init__(self, path: str, asked: Question) -> None:
-        self._path = path if asked.provider.read_schema else ""
-        self._schema = asked.schema
+    def __init__(self, log: str, asked: Question) -> None:
+        self._text = asked.provider.reads(asked) if asked.provider.reads else None
+        self._path = "" if self._text is None else log + asked.provider.name
 
     def __enter__(self) -> str:
-        if self._path:
-            replace(self._path, closed(self._schema).encode())
+        if self._text is not None:
+            replace(self._path, self._text.encode())
         return self._path
 
     def __exit__(self, *_: object) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import stat
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +19,7 @@ from taskie.errors import USAGE_ERROR, CommandError
 from taskie.git import Git, GitError
 from taskie.protocol import shown
 from taskie.setup import codex, editing, paths, settings
-from taskie.store import StoreError, remove
+from taskie.store import StoreError, mode_of, remove
 from taskie.terminal import say
 
 EVENTS = {"claude": tuple(settings.SWITCHES), "codex": ("Stop",)}  # Codex edits with a tool of its own
@@ -193,9 +194,10 @@ def _make_link() -> bool:
     if not os.path.isabs(link):
         raise CommandError("there is no home for the link to Taskie's hook: set HOME. Nothing was changed.")
     try:
-        if os.path.islink(link) and os.readlink(link) == script:
+        mode = mode_of(link)
+        if stat.S_ISLNK(mode) and os.readlink(link) == script:
             return False
-        if os.path.lexists(link) and not os.path.islink(link):
+        if mode and not stat.S_ISLNK(mode):
             raise CommandError(
                 f"{_name(link)} is not a link of Taskie's. Nothing was changed; move it, run this again."
             )
@@ -208,6 +210,8 @@ def _make_link() -> bool:
         except OSError:
             remove(new)
             raise
+    except StoreError as error:
+        raise CommandError(f"{error}. Nothing was changed.") from None
     except OSError as error:
         raise CommandError(f"{_name(link)} cannot be made ({error.strerror}). Nothing was changed.") from None
     return True

@@ -152,9 +152,11 @@ class TestAtTheBase:
         loop.run("test")
         assert loop.state["loop"]["at_base"]["failing"] == ["src/test_app.py::test_it"]
 
-    def test_a_failure_inside_the_working_tree_is_not_the_bases(self, loop: Autopilot) -> None:
+    @pytest.mark.parametrize("start", ["/", ""], ids=["absolute", "from the root directory"])
+    def test_a_failure_inside_the_working_tree_is_not_the_bases(self, loop: Autopilot, start: str) -> None:
         """An installed package may lead there, whatever the directory is."""
-        script = f"echo 'FAILED src/test_app.py::test_it - x'; echo '{loop.root}/src/app.py:1: error'; exit 1"
+        place = f"{start}{str(loop.root).lstrip('/')}"
+        script = f"echo 'FAILED src/test_app.py::test_it - x'; echo '{place}/src/app.py:1: error'; exit 1"
         loop.do("plan", '[{"id": 1, "name": "a"}]', "--force", "--test-command", f'sh -c "{script}"')
         loop.go_to("tester")
         done = loop.run("test")

@@ -162,6 +162,20 @@ class TestSwap:
                 state.swap(str(claudex.directory), ID, {}, {"phase": "done"})
         assert path.read_bytes() == before
 
+    def test_nobody_waits_longer_than_ten_seconds_for_it(
+        self, claudex: Claudex, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """By a clock that only goes on while somebody sleeps."""
+        claudex.write_state()
+        slept: list[float] = []
+        monkeypatch.setattr(time, "sleep", slept.append)
+        monkeypatch.setattr(time, "monotonic", lambda: sum(slept))
+        with Lock(str(claudex.directory)) as lock:
+            assert lock.take()
+            with pytest.raises(StoreError, match="is being written by another process"):
+                state.swap(str(claudex.directory), ID, {}, {"phase": "done"})
+        assert sum(slept) == pytest.approx(10, abs=0.1)
+
     def test_a_value_that_is_not_one_line(self, claudex: Claudex) -> None:
         path = claudex.write_state()
         before = path.read_bytes()

@@ -27,6 +27,9 @@ class TestHelp:
         for command in ("stop-hook", "status", "state", "demo"):
             assert command in out
         assert "taskie demo" in out
+        assert "Keeps a coding agent at work until its plan, its tasks and its code have passed" in " ".join(
+            out.split()
+        )
 
     @pytest.mark.parametrize(
         "words", [["status"], ["state"], ["state", "set"], ["state", "get"], ["demo"], ["stop-hook"]]

@@ -72,6 +72,12 @@ def test_the_review_that_runs(plan: Plan, project: Project, line: Callable[..., 
     assert re.fullmatch(r"test-plan · reviewing: plan review 3 \(sonnet\), 4\d s, until \d\d:\d\d\n", said)
 
 
+def test_a_review_that_begins_in_the_future(plan: Plan, project: Project, line: Callable[..., str]) -> None:
+    """The clock was set back meanwhile."""
+    with reviewing(plan.path, began=-100):
+        assert "plan review 2 (sonnet), 0 s, until" in line(sent(project.path))
+
+
 @pytest.mark.parametrize(
     ("state", "said"),
     [

@@ -25,7 +25,7 @@ from pytest_taskie.client._installation import (
     run_group,
 )
 
-from . import contract_data
+from . import contract_data, versions_page
 from .effects import EFFECT, FACT
 from .recorder import PAYLOAD
 
@@ -34,7 +34,7 @@ SUITE = Path(__file__).resolve().parent
 CONTRACT = (
     *("stop_output", "feedback", "event_outputs", "turns", "input", "timeouts", "reviewer", "plugins"),
     *("entries", "every_event", "effects", "switches", "world", "prompt_hooks", "http_hook", "mcp_server", "modules"),
-    "surface",
+    *("surface", "tool_calls"),
 )
 # The same for the other clients.
 OTHERS = ("contracts", "contract_ends")
@@ -71,6 +71,12 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--new", action="store_true", help="only versions that the contract data were not measured in")
     parser.add_argument("--write", action="store_true", help="write the contract data of what was measured")
     parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FOLDER",
+        help="keep each version's results there; a version that has some is not run again, but for the files of --only",
+    )
+    parser.add_argument(
         "--only", action="append", choices=CONTRACT, metavar="FILE", help="this file of the suite alone"
     )
     arguments = parser.parse_args(argv)
@@ -88,11 +94,14 @@ def main(argv: Sequence[str]) -> int:
         if not clients:
             print("The contract data were measured in every one of them.")
             return 0
-    reports = [_report(client, arguments.jobs, arguments.only or CONTRACT) for client in clients]
+    _writable(arguments)
+    reports = [_report(client, arguments) for client in clients]
     table = _markdown(reports)
     print(table, end="")
     if arguments.markdown:
-        arguments.markdown.write_text(_page(table), encoding="utf-8")
+        versions = [report.version for report in reports]
+        page = versions_page.page(versions, _counts(reports), _rows(reports))
+        arguments.markdown.write_text(page, encoding="utf-8")
     drifted = [_drifted(client, report, arguments) for client, report in zip(clients, reports)]
     # What fails because the data are old has just been written.
     return int(any(differing) or any(drifted) or any(report.failed for report in reports if not arguments.write))
@@ -100,7 +109,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _differs(client: Installation, arguments: argparse.Namespace) -> bool:
     """The same for another client, of which there are no rows to print; what has failed beside them is named."""
-    report = _report(client, arguments.jobs, OTHERS)
+    report = _report(client, arguments)
     version = client.version or _contract.newest_measured(client.kind)
     lines = contract_data.other_drift(client.kind, version, report.effects, report.facts)
     for line in lines:
@@ -111,6 +120,19 @@ def _differs(client: Installation, arguments: argparse.Namespace) -> bool:
     elif not lines and not report.failed:
         print(f"{client.name}: as the data say")
     return bool(lines or report.failed) and not arguments.write
+
+
+def _writable(arguments: argparse.Namespace) -> None:
+    """Before half an hour of tests."""
+    path = arguments.keep
+    try:
+        if path:
+            path.mkdir(parents=True, exist_ok=True)
+        path = arguments.markdown
+        if path:
+            path.open("ab").close()
+    except OSError as error:
+        raise ClientError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _drifted(client: Installation, report: Report, arguments: argparse.Namespace) -> bool:
@@ -131,34 +153,61 @@ def _drifted(client: Installation, report: Report, arguments: argparse.Namespace
     return bool(lines) and not arguments.write
 
 
-def _report(client: Installation, jobs: int, names: Iterable[str]) -> Report:
+def _report(client: Installation, arguments: argparse.Namespace) -> Report:
     version = client.version or client.command[-1]
-    with tempfile.TemporaryDirectory() as folder:
-        xml = Path(folder) / "report.xml"
-        files = [str(SUITE / f"test_{name}.py") for name in names]
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "client", *files]
-        command += [
-            "--taskie-require-client",
-            f"--taskie-client={version if client.kind == 'claude' else f'{client.kind}@{version}'}",
-            f"--junitxml={xml}",
-            "-o",
-            "junit_family=xunit1",
-        ]
-        command += [] if client.kind == "claude" else ["-k", client.kind]
-        command += ["-n", str(jobs)] if jobs > 1 and importlib.util.find_spec("xdist") else []
-        print(f"{client.name} …", end=" ", file=sys.stderr, flush=True)
-        try:
-            _, out, err = run_group(command, CHECK_TIMEOUT, cwd=SUITE.parents[1])
-            output = out + err
-        except subprocess.TimeoutExpired:
-            output = f"no end within {CHECK_TIMEOUT:g} seconds"
-        if not xml.is_file():
-            raise ClientError(f"the contract suite did not run in {client.name}:\n{output[-3000:]}")
-        report = _read(version, xml)
+    suite = (arguments.only or CONTRACT) if client.kind == "claude" else OTHERS
+    kept = arguments.keep / f"{client.version or 'client'}.xml" if arguments.keep else None
+    print(f"{client.name} …", end=" ", file=sys.stderr, flush=True)
+    if kept and kept.is_file() and not arguments.only:
+        report = _read(version, kept)
+        print("kept:", end=" ", file=sys.stderr)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            xml = Path(folder) / "report.xml"
+            _run(client, version, xml, arguments.jobs, suite)
+            if kept:
+                _keep(kept, xml)
+            report = _read(version, kept or xml)
     print(f"{report.passed} passed, {len(report.failed)} failed, {report.skipped} skipped", file=sys.stderr)
     for name in report.failed:
         print(f"  {name}", file=sys.stderr)
     return report
+
+
+def _run(client: Installation, version: str, xml: Path, jobs: int, names: Iterable[str]) -> None:
+    """The suite's files in one version."""
+    files = [str(SUITE / f"test_{name}.py") for name in names]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "client", *files, "--taskie-require-client"]
+    # Each of the others has its name in the ids of its tests.
+    named = [f"--taskie-client={client.kind}@{version}", "-k", client.kind]
+    command += [f"--taskie-client={version}"] if client.kind == "claude" else named
+    command += [f"--junitxml={xml}", "-o", "junit_family=xunit1"]
+    command += ["-n", str(jobs)] if jobs > 1 and importlib.util.find_spec("xdist") else []
+    try:
+        _, out, err = run_group(command, CHECK_TIMEOUT, cwd=SUITE.parents[1])
+        output = out + err
+    except subprocess.TimeoutExpired:
+        output = f"no end within {CHECK_TIMEOUT:g} seconds"
+    if not xml.is_file():
+        raise ClientError(f"the contract suite did not run in {client.name}:\n{output[-3000:]}")
+
+
+def _keep(kept: Path, xml: Path) -> None:
+    """Put these results in the place of those that are kept of the same files."""
+    new = _parse(xml)
+    if kept.is_file():
+        suite = next(new.iter("testsuite"))
+        again = {case.get("classname") for case in suite.iter("testcase")}
+        old = _parse(kept).iter("testcase")
+        suite.extend(case for case in old if case.get("classname") not in again)
+    new.write(kept, encoding="utf-8")
+
+
+def _parse(xml: Path) -> ElementTree.ElementTree[ElementTree.Element]:
+    try:
+        return ElementTree.parse(xml)
+    except ElementTree.ParseError as error:
+        raise ClientError(f"{xml} does not hold the results of a run: {error}; remove it") from None
 
 
 def _read(version: str, xml: Path) -> Report:
@@ -168,7 +217,7 @@ def _read(version: str, xml: Path) -> Report:
     effects: list[contract_data.Effect] = []
     facts: list[contract_data.Fact] = []
     # By name: they ran in any order.
-    for case in sorted(ElementTree.parse(xml).iter("testcase"), key=lambda case: str(case.get("name"))):
+    for case in sorted(_parse(xml).iter("testcase"), key=lambda case: str(case.get("name"))):
         if case.find("failure") is not None or case.find("error") is not None:
             failed.append(str(case.get("name")))
         elif case.find("skipped") is not None:
@@ -189,34 +238,22 @@ def _read(version: str, xml: Path) -> Report:
 
 
 def _markdown(reports: Sequence[Report]) -> str:
-    names = sorted({name for report in reports for name in report.rows})
-    values = {name: [report.rows.get(name, "-") for report in reports] for name in names}
-    differing = [name for name in names if len(set(values[name])) > 1]
+    rows = _rows(reports)
+    differing = {name: values for name, values in rows.items() if len({*values}) > 1}
     versions = [report.version for report in reports]
-    counts = [["passed", *(str(r.passed) for r in reports)], ["failed", *(str(len(r.failed)) for r in reports)]]
-    counts.append(["does not apply", *(str(r.skipped) for r in reports)])
-    lines = [*_table(["contract suite", *versions], counts), ""]
+    lines = [*versions_page.table(["contract suite", *versions], _counts(reports)), ""]
     if len(reports) > 1:
-        rows = [[name, *values[name]] for name in differing]
-        lines += [*_table(["what differs", *versions], rows), ""] if rows else ["No row differs.", ""]
-    lines.append(f"{len(names) - len(differing)} rows are the same in all of them." if len(reports) > 1 else "")
+        told = ([name, *values] for name, values in differing.items())
+        lines += [*versions_page.table(["what differs", *versions], told), ""] if differing else ["No row differs.", ""]
+    lines.append(f"{len(rows) - len(differing)} rows are the same in all of them." if len(reports) > 1 else "")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    def line(cells: Iterable[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-
-    return [line(head), line("---" for _ in head), *(line(row) for row in rows)]
+def _rows(reports: Sequence[Report]) -> dict[str, list[str]]:
+    names = sorted({name for report in reports for name in report.rows})
+    return {name: [report.rows.get(name, "-") for report in reports] for name in names}
 
 
-def _page(table: str) -> str:
-    return (
-        "# What differs between versions of Claude Code\n\n"
-        "Measured, not read: `taskie client check --markdown docs/client-versions.md` ran the contract suite in each "
-        "of these clients and wrote this page. A dash: the version was not asked, since it has no such thing. For a "
-        "Stop hook's output the words mean: *allowed*, the turn ends; *blocked*, the model is told the reason and goes "
-        "on; *continued*, it goes on without an error notice; *stopped*, the turn ends by the hook's wish. Other "
-        "events' outputs have the event's name before them: *allowed*, it goes its way; *blocked*, the tool call or "
-        "the prompt does not, or the model is told the reason; *asked*, it is left to the user.\n\n" + table
-    )
+def _counts(reports: Sequence[Report]) -> list[list[str]]:
+    counts = [["passed", *(str(r.passed) for r in reports)], ["failed", *(str(len(r.failed)) for r in reports)]]
+    return [*counts, ["does not apply", *(str(r.skipped) for r in reports)]]

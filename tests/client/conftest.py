@@ -32,6 +32,15 @@ NEWEST = (999,)
 OLDEST = (2, 1, 326)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: takes long, and so comes first: at the end one worker would wait for it.")
+
+
+@pytest.hookimpl(trylast=True)  # after they were shuffled
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.fixture
 def hook_file(tmp_path: Path) -> Callable[..., str]:
     """Write a shell script and return the command that runs it."""

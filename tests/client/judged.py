@@ -20,8 +20,8 @@ from pytest_taskie.client._runs import FEEDBACK, parse_lines
 from .outputs import Output
 
 EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "SubagentStop")
-# So many prompts of one session: each request repeats all before it.
-AT_ONCE = 50
+# So many prompts of one session: each request repeats all before it, so what is long comes last.
+AT_ONCE = 100
 FEEDER = Path(__file__).parent / "feeder.py"
 # Without a process that it does not need: it runs at every prompt.
 HOOK = """\
@@ -59,6 +59,7 @@ class Comparison:
         self.disagreements: list[str] = []
 
     def run(self, outputs: Sequence[Output]) -> None:
+        outputs = sorted(outputs, key=lambda output: len(output.stdout))
         for start in range(0, len(outputs), AT_ONCE):
             self._session(outputs[start : start + AT_ONCE], self._folder / f"{self._event}-{start}")
 

@@ -122,6 +122,7 @@ def test_the_state_is_not_the_agents_to_write(claude_client: Client, specified: 
     assert state(specified)["plan_exists"] is False
 
 
+@pytest.mark.long
 def test_a_task_from_the_first_line_to_its_one_commit(claude_client: Client, specified: Project) -> None:
     """One failure in scope, a fix, a regression test, both reviews, the commit, the verification."""
     root = specified.path
@@ -267,6 +268,7 @@ def named_agents(version: tuple[int, ...]) -> None:
 
 
 @pytest.mark.usefixtures("named_agents")
+@pytest.mark.long
 def test_a_task_whose_reviews_are_recorded(claude_client: Client, specified: Project) -> None:
     """Both reviewers are agents of the plugin; one is asked again for an answer in prose, one finds something."""
     client = claude_client(plugin=ROOT, timeout=120, env={"PYTHONDONTWRITEBYTECODE": "1"})

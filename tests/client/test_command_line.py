@@ -60,7 +60,7 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], N
     monkeypatch.setenv("PYTEST_PLUGINS", "pytest_taskie")
 
     def write(fails: bool) -> None:
-        check.SUITE.mkdir(parents=True)
+        check.SUITE.mkdir(parents=True, exist_ok=True)
         (check.SUITE / "test_rows.py").write_text(SUITE + repr(fails))
 
     return write
@@ -177,7 +177,57 @@ def test_check_prints_what_differs(
         "",
         "1 rows are the same in all of them.",
     ]
-    assert said in page.read_text()
+    written = page.read_text()
+    assert "| contract suite | 2.1.0 | 2.0.0 |\n" in written
+    assert "| differs | 2.1.0 | 2.0.0 |\n" in written
+
+
+def test_check_runs_nothing_again_whose_results_are_kept(
+    cached: Callable[..., Path], suite: Callable[[bool], None], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Only the files of --only: what the others did stays. Another version is run as ever."""
+    cached("2.0.0")
+    suite(False)
+    check = ["check", "--jobs", "1", "--keep", str(tmp_path / "kept")]
+    assert command.main(check) == 0
+    passed = "| passed | 2 |\n"
+    assert passed in capsys.readouterr().out
+    suite(True)
+    assert command.main(check) == 0
+    said = capsys.readouterr()
+    assert passed in said.out
+    assert "kept: 2 passed" in said.err
+    cached("2.1.0")
+    assert command.main(check) == 0
+    assert "claude 2.1.0 … 2 passed" in capsys.readouterr().err
+    assert command.main([*check, "2.0.0", "--only", "rows"]) == 1
+    assert "| failed | 1 |" in capsys.readouterr().out
+    suite(False)
+    assert command.main([*check, "2.0.0", "--only", "rows"]) == 0
+    assert passed in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--keep", "--markdown"])
+def test_a_place_that_cannot_be_written_is_said_before_anything_runs(
+    option: str, cached: Callable[..., Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cached("2.0.0")
+    (tmp_path / "file").touch()
+    assert command.main(["check", option, str(tmp_path / "file" / "x")]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"taskie client: {tmp_path / 'file' / 'x'} cannot be written: ")
+    assert "claude 2.0.0" not in said
+
+
+def test_results_that_are_none_are_named(
+    cached: Callable[..., Path], suite: Callable[[bool], None], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cached("2.0.0")
+    suite(False)
+    (tmp_path / "2.0.0.xml").write_text("<testsuites")
+    assert command.main(["check", "--keep", str(tmp_path)]) == 1
+    assert "2.0.0.xml does not hold the results of a run" in capsys.readouterr().err
+    assert (tmp_path / "2.0.0.xml").read_text() == "<testsuites"
 
 
 def test_check_fails_with_the_suite(

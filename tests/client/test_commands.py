@@ -13,7 +13,7 @@ from typing import Any, Callable
 import pytest
 
 from pytest_taskie import Plan, Project
-from pytest_taskie.client import tool, verdict
+from pytest_taskie.client import repeat, tool, verdict
 from taskie.plans.phases import REVIEWS, Review
 from taskie.project import plugin_root
 
@@ -104,6 +104,7 @@ def test_our_own_bookkeeping_asks_nobody(
     assert plan.state.read()["current_task"] == ("2" if allowed and name == "add-task" else "1")
 
 
+@pytest.mark.long
 def test_the_readmes_way_in_and_out(claude_client: Client, copy: Path, plan: Plan) -> None:
     """Its lines as they stand, in a clone; `git pull` there is an update, since the plugin runs from it. Plans stay."""
     plans = {path: path.read_bytes() for path in plan.path.iterdir()}
@@ -147,31 +148,24 @@ class TestWithThePluginAlone:
         return client
 
     @pytest.fixture
-    def staying(self, client: Any) -> Staying:
-        return Staying(client)
-
-    @pytest.fixture
-    def root(self, client: Any, staying: Staying) -> str:
-        """The plugin's place as this client spells it; one of them ends it with a slash of its own."""
-        client.agent("Understood.", when="where are you")
-        asked = json.dumps(staying.prompt("/taskie:status where are you").requests[0].body)
-        (found,) = re.findall(r'`\\"([^`"]*)/bin/taskie\\" status', asked)
-        return str(found)
-
-    @pytest.fixture
-    def ask(self, client: Any, staying: Staying, copy: Path, root: str) -> Callable[..., str]:
+    def ask(self, client: Any, copy: Path) -> Callable[..., str]:
         """The agent carries out the call that the command's text has, and ends its turn: what the call answers."""
+        staying = Staying(client)
+        # A reviewer, which nobody may ask here, would find none left.
+        turns: list[Any] = ["Understood."]
+        client.agent(repeat(lambda _: turns.pop(0)))
+        asked = json.dumps(staying.prompt("/taskie:status where are you").requests[0].body)
+        # The plugin's place as this client spells it; one of them ends it with a slash of its own.
+        (root,) = re.findall(r'`\\"([^`"]*)/bin/taskie\\" status', asked)
 
         def ask(name: str, words: str = "") -> str:
             text = (copy / "skills" / name / "SKILL.md").read_text()
             spelled = re.search(f'`("[^`]*/bin/taskie" {name}[^`]*)`', text)
             assert spelled
             command = spelled[1].replace("${CLAUDE_PLUGIN_ROOT}", root)
-            call = tool("Bash", command=command.replace(" N", f" {words}"))
-            client.agent(
-                call, "That is all.", when=re.compile(f"taskie:{name}</command-name>(?!.*where are you)", re.S)
-            )
+            turns[:] = [tool("Bash", command=command.replace(" N", f" {words}")), "That is all."]
             run = staying.prompt(f"/taskie:{name} {words}".rstrip())
+            assert turns == []
             assert json.dumps(command)[1:-1] in json.dumps(run.requests[0].body), "the model was not told this call"
             assert run.result["permission_denials"] == []
             assert [stop.decision for stop in run.stops] == [None]
@@ -179,39 +173,35 @@ class TestWithThePluginAlone:
 
         return ask
 
-    def test_status(self, ask: Ask, plan: Plan) -> None:
-        plan.state.write(phase="complete", next_phase=None)
-        assert "test-plan" in ask("status")
-
-    def test_doctor(self, ask: Ask, project: Project) -> None:
+    def test_without_a_plan(self, ask: Ask, project: Project) -> None:
         said = ask("doctor")
         assert "the plugin taskie@taskie is enabled in" in said
         assert "The hook can" in said, "also with an exit code of 1"
-
-    def test_without_a_plan(self, ask: Ask, project: Project) -> None:
         assert "/taskie:new-plan begins one" in ask("status")
         assert "no review loop to leave" in ask("stop")
         assert "/taskie:new-plan begins one" in ask("limit", "3")
 
-    @pytest.mark.parametrize("state", ["{", None], ids=["spoiled", "missing"])
-    def test_without_a_state(self, state: str | None, ask: Ask, plan: Plan) -> None:
-        if state:
-            (plan.path / "state.json").write_text(state)
-        assert "state.json" in ask("status")
-        assert "The hook can" in ask("doctor")
-        assert ("no loop to leave" if state else "in no review loop") in ask("stop")
-        assert "state.json" in ask("limit", "3")
-
-    def test_stop_is_not_caught_at_its_own_stop(self, ask: Ask, plan: Plan) -> None:
-        """A review is due. Nobody is asked for one: the script has no answer for a reviewer."""
+    def test_with_a_plan(self, ask: Ask, plan: Plan) -> None:
+        """At first a review is due: the stop of the one who says stop is not caught."""
         before = plan.state.write()
         assert "the review loop is left" in ask("stop")
         assert plan.state.read() == {**before, "next_phase": None}
 
-    def test_limit(self, ask: Ask, plan: Plan) -> None:
         plan.state.write(phase="complete", next_phase=None)
+        assert "test-plan" in ask("status")
         assert "at most 3 reviews" in ask("limit", "3")
         assert plan.state.read()["max_reviews"] == 3
+
+    def test_without_a_state(self, ask: Ask, plan: Plan) -> None:
+        for state, left in (("{", "no loop to leave"), (None, "in no review loop")):
+            if state:
+                (plan.path / "state.json").write_text(state)
+            else:
+                plan.remove("state.json")
+            assert "state.json" in ask("status")
+            assert "The hook can" in ask("doctor")
+            assert left in ask("stop")
+            assert "state.json" in ask("limit", "3")
 
 
 def without_taskie(path: str) -> str:
@@ -290,8 +280,8 @@ class Story:
         return [done, table, end]
 
 
-@pytest.mark.parametrize("variant", ["complete-task", "complete-task-tdd"])
-def test_from_nothing_to_complete(variant: str, claude_client: Client, project: Project) -> None:
+@pytest.mark.long
+def test_from_nothing_to_complete(claude_client: Client, project: Project) -> None:
     story = Story(claude_client(plugin=ROOT, timeout=120), project)
     ask = story.taskie("next", "--json")
     story.reviews("plan-review", "PASS", "PASS")
@@ -307,17 +297,10 @@ def test_from_nothing_to_complete(variant: str, claude_client: Client, project: 
     assert story.asked_next(run)["action"] == "create-tasks"
     assert story.state() == ("tasks-review", "complete-task")
 
-    story.reviews("code-review", "PASS", "PASS")
-    code = REVIEWS["code-review"]
-    story.run(f"/taskie:{variant} 1", *story.do_task(1, variant), "Done.", *story.answer(code))
-    assert story.state("phase", "next_phase", "tdd") == ("code-review", variant, variant.endswith("-tdd"))
-
-    story.reviews("code-review", "PASS", "PASS", task="2")
-    run = story.run(
-        "/taskie:continue-plan two", ask, *story.do_task(2, variant), "Done.", *story.answer(code, task="2")
-    )
+    first_task(story, "complete-task")
+    run = second_task(story, "complete-task")
     asked = story.asked_next(run)
-    assert (asked["action"], asked["task"]) == (variant, "2")
+    assert (asked["action"], asked["task"]) == ("complete-task", "2")
     assert story.state("phase", "next_phase", "phase_iteration") == ("code-review", "all-code-review", 0)
 
     story.reviews("all-code-review", "FAIL", "PASS", "PASS")
@@ -329,3 +312,28 @@ def test_from_nothing_to_complete(variant: str, claude_client: Client, project: 
     run = story.run("/taskie:continue-plan four", ask, story.set("phase=complete", "next_phase=null"), "All done.")
     assert story.asked_next(run)["action"] == "complete"
     assert story.state() == ("complete", None)
+
+
+def first_task(story: Story, variant: str) -> None:
+    story.reviews("code-review", "PASS", "PASS")
+    story.run(f"/taskie:{variant} 1", *story.do_task(1, variant), "Done.", *story.answer(REVIEWS["code-review"]))
+    assert story.state("phase", "next_phase", "tdd") == ("code-review", variant, variant.endswith("-tdd"))
+
+
+def second_task(story: Story, variant: str) -> Any:
+    story.reviews("code-review", "PASS", "PASS", task="2")
+    answer = story.answer(REVIEWS["code-review"], task="2")
+    ask = story.taskie("next", "--json")
+    return story.run("/taskie:continue-plan two", ask, *story.do_task(2, variant), "Done.", *answer)
+
+
+@pytest.mark.long
+def test_what_was_begun_with_tests_goes_on_with_tests(claude_client: Client, project: Project) -> None:
+    """Nothing differs before the first task, and nothing after the last."""
+    story = Story(claude_client(plugin=ROOT, timeout=120), project)
+    project.make_plan("greeting", state={"phase": "tasks-review", "next_phase": "complete-task"})
+    first_task(story, "complete-task-tdd")
+    run = second_task(story, "complete-task-tdd")
+    asked = story.asked_next(run)
+    assert (asked["action"], asked["task"]) == ("complete-task-tdd", "2")
+    assert story.state("phase", "next_phase", "tdd") == ("code-review", "all-code-review", True)

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.client, isolated]
 AnyClient = type[ScriptedClient]
 Finds = Callable[..., None]
 # So often a hook blocks that somebody else has to stop, and with so much on stderr beside its first block.
-ENOUGH = {"codex": 40, "copilot": 40, "qwen": 40, "gemini": 130}
+ENOUGH = {"codex": 40, "copilot": 40, "qwen": 40, "gemini": 40}
 FLOOD = 10_000_000
 NO_LOOP = '{"unproductive_state_analysis": "It goes on.", "unproductive_state_confidence": 0.0}'
 FOR_EVER = """\
@@ -85,9 +85,8 @@ def test_a_hook_that_blocks_for_ever(any_client: AnyClient, tmp_path: Path, find
     # The first block was beside a flood on stderr.
     assert "more please, 1" in requests[1].last
     finds("limits", "stderr beside a block", at_least=FLOOD)
-    blocks = len(requests) - 1
-    finds("limits", "cap", value=None if blocks == enough else blocks)
-    finds("limits", "cap", hook_runs_after=stops - blocks)
+    # Where the hook itself has let go nobody else has.
+    finds("limits", "cap", value=None if stops > enough else len(requests) - 1)
     finds("exits", "blocked for ever", exit_code=run.exit_code)
 
 

@@ -48,7 +48,7 @@ def test_example(
     hook.write_text(blocks("sh")[0])
     hook.chmod(0o755)
     pytester.makepyfile(example)
-    result = pytester.runpytest_subprocess("-p", "no:randomly", "--taskie-require-client", *chosen, timeout=600)
+    result = pytester.runpytest_inprocess("-p", "no:randomly", "-p", "no:xdist", "--taskie-require-client", *chosen)
     times = len(CLIENTS) if "any_client" in example else 1
     result.assert_outcomes(passed=times * len(re.findall(r"^def test_", example, re.MULTILINE)))
 

@@ -75,6 +75,7 @@ AUTO = {"args": ("--permission-mode", "auto"), "env": {"CLAUDE_CODE_ENABLE_AUTO_
 Keeps = Callable[[str, str, str], list[str]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("event", SCENES)
 def test_outputs(event: str, stage: Callable[..., Stage], keeps: Keeps, measures: Callable[..., None]) -> None:
     special: dict[str, Any] = AUTO if event == "PermissionDenied" else {"args": (), "env": {}}

@@ -22,14 +22,16 @@ USES = "def test_it(claude_client):\n    claude_client()\n"
 
 @pytest.fixture
 def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
-    """Run one test with this plugin, in a process of its own."""
+    """Run one test with this plugin; in a process of its own where it changes the plugin."""
     monkeypatch.setenv("PYTEST_PLUGINS", "pytest_taskie")
     monkeypatch.setenv("XDG_CACHE_HOME", str(pytester.path / "cache"))
     monkeypatch.delenv("TASKIE_CLIENT", raising=False)
 
-    def go(source: str, *arguments: str) -> pytest.RunResult:
+    def go(source: str, *arguments: str, alone: bool = False) -> pytest.RunResult:
         pytester.makepyfile(f"from pytest_taskie.client import *\n\n{source}")
-        return pytester.runpytest_subprocess(*QUIET, *arguments, timeout=120)
+        if alone:
+            return pytester.runpytest_subprocess(*QUIET, *arguments, timeout=120)
+        return pytester.runpytest_inprocess(*QUIET, *arguments)
 
     return go
 
@@ -146,10 +148,10 @@ def test_no_namespace_no_client(
     )
     source = "def test_it(claude_client):\n    assert claude_client().command().stdout == 'ran\\n'\n"
     client = f"--taskie-client={program('echo ran')}"
-    result = inner(source, client)
+    result = inner(source, client, alone=True)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*none can be made here: user namespaces are switched off. --taskie-client-network*"])
-    inner(source, client, "--taskie-client-network").assert_outcomes(passed=1)
+    inner(source, client, "--taskie-client-network", alone=True).assert_outcomes(passed=1)
 
 
 # A client that misbehaves

@@ -7,12 +7,13 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Union
 
 import pytest
 
 from client.test_loop import works
 from pytest_taskie import FakeCli, Plan, Project
+from pytest_taskie.client import shell
 from pytest_taskie.client._claude import ANSWERED, TRUSTED
 from pytest_taskie.client._screen import Screen
 from taskie.project import plugin_root
@@ -26,6 +27,7 @@ SECONDS = 60
 SOON = 10.0  # seconds; measured were less than two, on an idle machine
 Notes = dict[str, float]
 Client = Callable[..., Any]
+HookCommand = Union[str, dict[str, Any]]
 
 
 @pytest.fixture
@@ -39,9 +41,10 @@ def deaf(notes: Path) -> str:
     return f"exec {shlex.join([sys.executable, '-I', '-S', str(HERE / 'deaf.py'), str(notes)])}"
 
 
-def interrupted(client: Any, notes: Path, how: str, until: str = "-") -> None:
-    """From now on the client is interrupted in its first Stop hook."""
-    before = (sys.executable, str(HERE / "interrupter.py"), str(notes), how, until, str(SECONDS))
+def interrupted(client: Any, notes: Path, how: str, until: str = "-", seconds: float = 0) -> None:
+    """From now on the client is interrupted in its first Stop hook, and the end waited for, or so many seconds."""
+    after = str(seconds) if seconds else "-"
+    before = (sys.executable, str(HERE / "interrupter.py"), str(notes), how, until, str(SECONDS), after)
     client.installation = dataclasses.replace(client.installation, command=(*before, *client.installation.command))
 
 
@@ -76,14 +79,96 @@ def test_escape_in_claude_code(claude_client: Client, project: Project, notes: P
     assert got["gone"] - got["SIGTERM"] < SOON
 
 
-@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])
-def test_a_signal_to_codex(how: str, codex_client: Client, notes: Path, deaf: str) -> None:
-    client = codex_client(hooks={"Stop": deaf}, wrap_hooks=False)
-    client.agent("Done.")
-    interrupted(client, notes, how, "orphaned")
+# What a hook gets that its client has started itself: time to end by itself, none, or not even word of it.
+ASKED, KILLED, LEFT, TOLD_ALONE = ["SIGTERM", "gone"], ["gone"], ["orphaned"], ["SIGTERM"]
+NOTHING: list[str] = []
+FREE = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]
+SIGNALS = {
+    "claude": {"SIGINT": ASKED, "SIGTERM": ASKED, "SIGHUP": ASKED},
+    "codex": {"SIGINT": KILLED, "SIGTERM": LEFT, "SIGHUP": LEFT},
+    "copilot": dict.fromkeys(["SIGINT", "SIGTERM", "SIGHUP"], LEFT),
+    "qwen": dict.fromkeys(["SIGINT", "SIGTERM", "SIGHUP"], KILLED),
+    "gemini": dict.fromkeys(["SIGINT", "SIGTERM", "SIGHUP"], LEFT),
+}
+# Two seconds in the client's own words; and what follows.
+TIMEOUTS = {
+    "claude": ({"timeout": 2}, ASKED),
+    "codex": ({"timeout": 2}, KILLED),
+    "copilot": ({"timeoutSec": 2}, ASKED),
+    "qwen": ({"timeout": 2}, ASKED),
+    "gemini": ({"timeout": 2000}, TOLD_ALONE),
+}
+# How each is begun in a terminal, the keys that a person presses, and what follows.
+TERMINALS = {
+    "codex": (
+        ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", "go on"],
+        "Esc",
+        KILLED,
+    ),
+    "copilot": (
+        ["--allow-all-tools", "--allow-all-paths", "--disable-builtin-mcps", "-i", "go on"],
+        "Esc Esc",
+        NOTHING,
+    ),
+    "qwen": (["--yolo", "-i", "go on"], "Esc", ASKED),
+    "gemini": (["--yolo", "-m", "gemini-2.5-pro", "-i", "go on"], "Esc", NOTHING),
+}
+LONG_ENOUGH = 8  # seconds from the interruption on, after which one that has not killed its hook lets it run on
+
+
+def wait_for(fate: list[str]) -> dict[str, Any]:
+    """Where nothing more is to come, the wait for it has an end."""
+    return {"until": "orphaned"} if fate and fate[-1] != "SIGTERM" else {"seconds": LONG_ENOUGH}
+
+
+def bare(client: Client, command: HookCommand) -> Any:
+    """With a hook that is its own child."""
+    kind = client._bench.installation.kind  # type: ignore[attr-defined]  # the fixture's class
+    made = client(hooks={"Stop": command}, **({} if kind == "claude" else {"wrap_hooks": False}))
+    made.agent("Done.")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("any_client", "how", "fate"),
+    [(kind, how, fate) for kind, of in SIGNALS.items() for how, fate in of.items()],
+    indirect=["any_client"],
+)
+def test_a_signal_to_a_client(any_client: Client, how: str, fate: list[str], notes: Path, deaf: str) -> None:
+    client = bare(any_client, deaf)
+    interrupted(client, notes, how, **wait_for(fate))
     client.prompt("go on")
-    got = read(notes)
-    assert list(got) == ["interrupted", "gone" if how == "SIGINT" else "orphaned"]
+    assert list(read(notes)) == ["interrupted", *fate]
+
+
+@pytest.mark.parametrize(
+    ("any_client", "limit", "fate"),
+    [(kind, *row) for kind, row in TIMEOUTS.items()],
+    ids=list(TIMEOUTS),
+    indirect=["any_client"],
+)
+def test_a_timeout(any_client: Client, limit: dict[str, int], fate: list[str], notes: Path, deaf: str) -> None:
+    client = bare(any_client, {"command": deaf, **limit})
+    interrupted(client, notes, "SIGCONT", **wait_for(fate))  # which means nothing to a process that runs
+    client.prompt("go on")
+    assert list(read(notes)) == ["interrupted", *fate]
+
+
+@pytest.mark.parametrize(
+    ("any_client", "words", "keys", "fate"),
+    [(kind, *row) for kind, row in TERMINALS.items()],
+    ids=list(TERMINALS),
+    indirect=["any_client"],
+)
+def test_escape(any_client: Client, words: list[str], keys: str, fate: list[str], notes: Path, deaf: str) -> None:
+    client = bare(any_client, deaf)
+    client._write_hooks(client.project.home, client._make_records())  # as a prompt does
+    interrupted(client, notes, keys, **wait_for(fate))
+    done = client.command(*words, env={"TERM": "xterm-256color"}, timeout=SECONDS + 60)
+    screen = Screen()
+    screen.draw(done.stdout)
+    print(screen)
+    assert list(read(notes)) == ["interrupted", *fate]
 
 
 @pytest.fixture
@@ -111,6 +196,19 @@ def test_the_end_of_codex_ends_a_deaf_reviewer(how: str, codex_client: Client, r
     client = codex_client(hooks={"Stop": HOOK}, wrap_hooks=False)
     client.agent("Done.")
     interrupted(client, notes, how)
+    client.prompt("go on")
+    got = read(notes)
+    assert list(got) == ["interrupted", "SIGTERM", "gone"]
+    assert got["gone"] - got["interrupted"] < SOON
+
+
+@pytest.mark.parametrize("any_client", ["copilot", "gemini"], indirect=True)
+def test_the_end_of_a_client_that_leaves_its_hooks_ends_a_deaf_reviewer(
+    any_client: Client, reviewed: Plan, notes: Path
+) -> None:
+    client = any_client(hooks={"Stop": HOOK}, wrap_hooks=False)
+    client.agent(shell(f"touch {reviewed.path}/plan.md"), "Done.")
+    interrupted(client, notes, "SIGTERM")
     client.prompt("go on")
     got = read(notes)
     assert list(got) == ["interrupted", "SIGTERM", "gone"]

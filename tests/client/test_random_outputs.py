@@ -49,6 +49,7 @@ def test_judge_agrees(event: str, disagreements: Callable[..., list[str]]) -> No
 
 # These are many: of the other events only where more is asked for.
 @pytest.mark.parametrize("event", EVENTS if "JUDGE_OUTPUTS" in os.environ else ["UserPromptSubmit"])
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_judge_agrees_where_it_is_hard(part: int, event: str, disagreements: Callable[..., list[str]]) -> None:
     assert disagreements(event, chosen(event)[part::PARTS]) == []

@@ -78,8 +78,9 @@ def test_unread_stdin_becomes_part_of_the_prompt(claude_client: Any, hook_file: 
     assert '"hook_event_name":"Stop"' in prompt
 
 
-def test_open_stdin_is_waited_for(claude_client: Any, version: Any, hook_file: Any, observe: Observe) -> None:
-    client = claude_client(hooks={"Stop": hook_file(f'sleep 8 | claude -p {NO_HOOKS} "You are the reviewer."')})
+def test_open_stdin_is_waited_for(claude_client: Any, hook_file: Any, tmp_path: Path, observe: Observe) -> None:
+    pipe = f"mkfifo {tmp_path}/pipe; exec 3<> {tmp_path}/pipe"  # which nobody ever closes
+    client = claude_client(hooks={"Stop": hook_file(f'{pipe}; claude -p {NO_HOOKS} "You are the reviewer." <&3')})
     client.agent("Done.")
     client.agent("Reviewed.", when="You are the reviewer.")
     run = client.prompt("go on")

@@ -30,6 +30,7 @@ def test_the_data_name_what_the_program_names(found: Any, pytestconfig: pytest.C
     data = _contract.load("claude", installation("claude", pytestconfig).version)
     assert differs(data, found) == []
     observe("events of its hooks", ", ".join(found["events"]))
+    observe("kinds of hooks", ", ".join(found["handlers"]))
     for kind, fields in found["handlers"].items():
         observe(f"fields of a hook's entry, {kind}", ", ".join(fields))
     observe("fields of an answer", ", ".join(found["answer"]))

@@ -71,7 +71,8 @@ def test_whom_a_timeout_kills(
     fate = {"hook": told[2].split()[0], "child": told[3].split()[0]}
     warned = {who: (tmp_path / who).exists() for who in fate}
     name = "in its own session" if own_session else "in its group"
-    observe(f"timeout: a hook and its child {name}, both deaf to SIGTERM", f"{fate}, SIGTERM {warned}")
+    ends = [f"{who}: {'SIGTERM, ' if warned[who] else ''}{end}" for who, end in fate.items()]
+    observe(f"timeout: a hook and its child {name}, both deaf to SIGTERM", "; ".join(ends))
     # Measured: 2.1.120 and older kill the whole tree at once; 2.1.197 asks first, and then spares other sessions;
     # 2.1.290 spares nobody.
     polite = version >= (2, 1, 197)

@@ -118,6 +118,24 @@ PROMISES = (
         "test_without_a_terminal test_another_answer",
     ),
     (42, "where an environment variable says that an agent runs it (`CLAUDECODE=1`,", SKIPS, "test_an_agent"),
+    (
+        43,
+        "has failed if it ran here before,",
+        "gauntlet/test_hooks_time",
+        "test_one_that_ran_before_and_is_cut_off_now_has_failed",
+    ),
+    (
+        44,
+        "if the gates before it have taken its time: the next stop then runs it and not what has passed.",
+        "gauntlet/test_hooks_time",
+        "test_an_endless_one_after_a_long_one_has_failed test_a_good_one_after_a_long_one_passes_at_the_next_stop",
+    ),
+    (
+        45,
+        "# whether it runs where CI=true, unless the project's own settings of the client say that",
+        "gauntlet/test_truth",
+        "test_because_a_projects_settings_say_that_this_is_ci",
+    ),
 )
 
 

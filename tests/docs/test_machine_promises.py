@@ -8,19 +8,20 @@ import pytest
 from support import ROOT
 
 PAGE = " ".join((ROOT / "docs" / "machine.md").read_text(encoding="utf-8").split())
-HOOK, ARRIVAL, RECORDS, COMMANDS, CLIENT = (
+HOOK, ARRIVAL, RECORDS, COMMANDS, CLIENT, INTERRUPTED = (
     "trust/test_hook",
     "trust/test_arrival",
     "trust/test_records",
     "trust/test_commands",
     "client/test_trust",
+    "client/test_interrupted",
 )
 # Its number, a part of the sentence, the file and the tests.
 PROMISES = (
     (1, "So none of it is run, nothing is blocked and nothing is paid before you have said so,", HOOK,
      "test_its_gates_are_not_run test_a_claudex_state_blocks_nothing test_an_autopilot_state_blocks_nothing"),
     (2, "for this directory and this content.", ARRIVAL, "moved another_clone test_what_git_brings_is_asked_about"),
-    (3, "Until then each stop shows you one line that says what is waiting:", HOOK, "test_one_line_for_all_engines"),
+    (3, "Each stop shows you one line that says what is waiting:", HOOK, "test_one_line_for_all_engines"),
     (4, "the programs that they name.", ARRIVAL, "test_a_program_that_a_gate_names"),
     (5, "shows every file and command, with control characters made visible, and changes nothing", COMMANDS,
      "test_exactly_what_would_be_run"),
@@ -66,6 +67,15 @@ PROMISES = (
      "test_what_is_behind_a_link test_a_link_that_leads_elsewhere_since"),
     (32, "of a `PATH` that stands there, what leads into the project is left out.", "hook/test_hostile_variables",
      "test_no_program_is_one_of_the_clone"),
+    (33, "What a client gives its hook differs, measured in", INTERRUPTED,
+     "test_escape_in_claude_code test_escape test_a_signal_to_a_client test_a_timeout"),
+    (34, "the hook ends, and with it every reviewer and check that it has started,", INTERRUPTED,
+     "test_escape_ends_a_deaf_reviewer test_the_end_of_codex_ends_a_deaf_reviewer "
+     "test_the_end_of_a_client_that_leaves_its_hooks_ends_a_deaf_reviewer"),
+    (36, "Until then no gate has git look at the files either:", HOOK,
+     "test_no_program_of_its_git_configuration_is_run"),
+    (35, "after its own SIGKILL, and when the client is gone.", "faults/test_keeper",
+     "test_a_signal_to_the_whole_group_of_the_hook test_the_client_dies"),
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -76,6 +77,10 @@ def parent_of(number: int) -> int | None:
     with contextlib.suppress(OSError):
         return int(Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[1])
     return None
+
+
+def children(place: Place, hook: subprocess.Popen[bytes]) -> int:
+    return sum(parent_of(number) == hook.pid for number in place.survivors())
 
 
 def keeper_of(place: Place, hook: subprocess.Popen[bytes]) -> int:
@@ -290,6 +295,33 @@ def test_git_is_ended_by_a_signal(checks: Place) -> None:
     hook.terminate()
     hook.communicate(timeout=30)
     assert checks.survivors() == {}
+
+
+@pytest.mark.parametrize("lack", ["", "pidfd"])
+def test_a_git_that_takes_long_is_ended_when_the_hook_is_killed(checks: Place, lack: str) -> None:
+    """It has no keeper; once it takes long, somebody watches."""
+    git = checks.folder / "bin" / "git"
+    git.write_text(f"#!/bin/sh\necho $$ >> '{checks.notes}'\ntrap '' TERM\nsleep 600 &\nwait; wait\n")
+    git.chmod(0o755)
+    hook = checks.start_hook(*(without(lack) if lack else ()))
+    while not (gits := noted(checks.notes)) or children(checks, hook) < 2 * len(gits):
+        time.sleep(0.01)
+    hook.kill()
+    hook.communicate()
+    assert checks.left() == {}
+
+
+def test_a_git_that_took_long_and_ended_leaves_nobody(checks: Place) -> None:
+    git = checks.folder / "bin" / "git"
+    real = shutil.which("git")
+    git.write_text(
+        f'#!/bin/sh\n[ -e {checks.folder}/slept ] || {{ : > {checks.folder}/slept; sleep 1.5; }}\nexec {real} "$@"\n'
+    )
+    git.chmod(0o755)
+    checks.has_program("exit 1")
+    out, _ = checks.start_hook().communicate(timeout=30)
+    assert "2 of 2 gates failed" in json.loads(out)["reason"]
+    assert checks.left() == {}
 
 
 # A signal that comes when git has been started, and whoever has started it does not know yet.

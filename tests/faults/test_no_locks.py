@@ -91,6 +91,17 @@ def test_a_killed_holder_holds_nothing(
     assert_blocked(checked_hook(process=True))
 
 
+def test_nor_can_a_file_name_its_holder(due: Plan, project: Project, faulty: Faulty) -> None:
+    """The disk takes no new file; the state is as it was, and the message says why."""
+    before = (due.path / "state.json").read_bytes()
+    env = {**project.env, **faulty(f"flock={errno.EOPNOTSUPP}@*", f"create={errno.ENOSPC}@/.taskie.lock")}
+    done = run_process(["state", "set", "max_reviews=3"], cwd=project.path, env=env)
+    assert (done.code, done.out) == (1, "")
+    assert "plans cannot be locked (No space left on device). Nothing was changed." in done.err
+    assert "Traceback" not in done.err
+    assert (due.path / "state.json").read_bytes() == before
+
+
 @pytest.mark.usefixtures("nowhere")
 class TestAHolderElsewhere:
     """Nobody can ask another machine, so its lock counts for as long as a hook may run."""

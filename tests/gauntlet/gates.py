@@ -115,10 +115,10 @@ class Gauntlet:
     def send(self, stdin: Mapping[str, Any] | str | bytes, env: Mapping[str, str | None] | None = None) -> HookResult:
         return in_process.stop(self.project, ["gauntlet", "stop-hook"], stdin, env={**self.env, **(env or {})})
 
-    def unified_stop(self, *, active: bool = False) -> HookResult:
+    def unified_stop(self, *, active: bool = False, env: Mapping[str, str | None] | None = None) -> HookResult:
         """The same stop at the hook of all engines."""
         event = self._events.stop(stop_hook_active=active)
-        return in_process.stop(self.project, ["stop-hook", "--fail-open"], event, env=self.env)
+        return in_process.stop(self.project, ["stop-hook", "--fail-open"], event, env={**self.env, **(env or {})})
 
     def process_stop(self, env: Mapping[str, str | None] | None = None, **arguments: Any) -> HookResult:
         return self._run_hook(command=HOOK, env={**self.env, **(env or {})}, **arguments)

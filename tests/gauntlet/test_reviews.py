@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -135,6 +136,18 @@ class TestTheAnswer:
         result = reviewed.stop()
         assert_approved(result, "no reviewer is installed: claude not found on PATH")
         assert result.json["status"] == "infrastructure_error"
+
+    @pytest.mark.parametrize("entry", [".", "", "bin"])
+    def test_a_program_of_the_project_is_no_reviewer(
+        self, reviewed: Gauntlet, fake_claude: FakeCli, entry: str
+    ) -> None:
+        """Wherever PATH looks first."""
+        own = reviewed.write(f"{entry or '.'}/claude", f"#!/bin/sh\ntouch ran\necho '{client(PASS)}'\n")
+        own.chmod(0o755)
+        reviewed.project.env["PATH"] = f"{entry}{os.pathsep}{reviewed.project.env['PATH']}"
+        fake_claude.outputs(client(FAIL))
+        assert_blocked(reviewed.stop(), "x is not used")
+        assert not (reviewed.path / "ran").exists()
 
     def test_a_true_failure_beside_it_counts(self, reviewed: Gauntlet, fake_claude: FakeCli) -> None:
         reviewed.review("safety", cli_preference=["codex"])

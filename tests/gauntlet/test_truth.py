@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -212,6 +213,15 @@ class TestNoGateIsDropped:
         gauntlet.check("lint", "false", **{field: False})
         assert gauntlet.stop(env={"CI": ci}).json["status"] == "no_applicable_gates"
         assert gauntlet.stop(env={"CI": "" if ci else "true"}).json["status"] == "failed"
+
+    @pytest.mark.parametrize("file", ["settings.json", "settings.local.json"])
+    def test_because_a_projects_settings_say_that_this_is_ci(self, gauntlet: Gauntlet, file: str) -> None:
+        """The client puts it into the hook's environment; what the gates run may go by it."""
+        gauntlet.check("lint", 'echo "CI is $CI"; false', run_in_ci=False)
+        gauntlet.write(f".claude/{file}", json.dumps({"env": {"CI": "true"}}))
+        result = gauntlet.unified_stop(env={"CI": "true"})
+        assert_blocked(result, "CI is true")
+        assert "CI is only taken" not in result.stdout
 
     def test_with_names_beyond_ascii(self, gauntlet: Gauntlet) -> None:
         gauntlet.check("lint", "false")

@@ -55,6 +55,7 @@ def test_every_part_of_a_kind_has_words() -> None:
     assert [part for part in sorted(parts) if part not in _contract_page.OUTPUT and "=" not in part] == []
     assert _contract_page.meaning("continue-false+exit-2") == '"continue": false, exit 2'
     assert _contract_page.meaning("nothing+object") == "an object that decides nothing"
+    assert _contract_page.meaning("exit-1+onFailure=block").endswith(", onFailure: block")
 
 
 def test_what_an_older_version_did_stands_beside_it(

@@ -97,11 +97,15 @@ class TestAPlanInTheMiddle:
             "state begun",
             "state ahead",
         ]
-        links = [row.all("a")[0] for row in table.one("tbody").all("tr")]
+        body = table.one("tbody").all("tr")
+        links = [row.all("a")[0] for row in body]
         assert [link.text for link in links] == list(samples.HEADINGS.values())
         third = page.one("div", id=(links[2].attributes["href"] or "").lstrip("#"))
         assert third.one("p", class_="file").text == "task-3.md"
         assert table.one("tr", **{"aria-current": "true"}).all("th")[0].text == "3"
+        marks = [[mark.attributes["aria-label"] or "" for mark in row.all("a", class_="mark")] for row in body]
+        assert [len(each) for each in marks] == [3, 3, 1, 0]
+        assert all(f"Task {task}: " in said for task, each in enumerate(marks, 1) for said in each)
 
     def test_the_timeline_has_every_review_and_leads_to_it(self, page: Element) -> None:
         drawn = page.one("svg", class_="timeline")

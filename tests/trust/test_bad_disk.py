@@ -36,7 +36,9 @@ def test_gates(clone: Checkout, faulty: Faulty, name: str, call: str) -> None:
     assert clone.ran == ["tool"]
 
 
-@pytest.mark.parametrize("fault", ["list={}@/.gauntlet/checks#1", "stat={}@/tool.sh#1"])
+@pytest.mark.parametrize(
+    "fault", ["list={}@/.gauntlet/checks#1", *(f"stat={{}}@/tool.sh#{number}" for number in (1, 3))]
+)
 def test_what_cannot_be_seen_is_not_taken_for_missing(clone: Checkout, faulty: Faulty, fault: str) -> None:
     """Else a program that nobody has trusted would be run."""
     clone.write("tool.sh", "#!/bin/sh\necho tool >>ran\n", 0o755)

@@ -40,6 +40,16 @@ class TestAClone:
         assert "trust --show` shows them" in told
         assert not (clone.path / "gauntlet_logs").exists()
 
+    @pytest.mark.parametrize("setting", ["core.fsmonitor", "filter.evil.clean"])
+    def test_no_program_of_its_git_configuration_is_run(self, clone: Checkout, setting: str) -> None:
+        """An archive has a `.git/config` of somebody else's, by which `git status` runs programs."""
+        clone.write("tool", f"#!/bin/sh\necho {setting} >> {clone.path}/ran\ncat\n", 0o755)
+        clone.write(".git/info/attributes", "* filter=evil\n")
+        clone.git("config", setting, str(clone.path / "tool"))
+        clone.write(".gitignore", "ran\ngauntlet_logs/\nchanged/\n")
+        assert ASKED in clone.message()
+        assert clone.ran == []
+
     def test_after_the_word_they_run_and_block(self, clone: Checkout) -> None:
         clone.trust()
         clone.write("bad", "")

@@ -20,6 +20,7 @@ def main() -> int:
     parser.add_argument("--points", type=int, default=5000, help="of the sweep (default: 5000)")
     parser.add_argument("--inputs", type=int, default=500_000, help="of the fuzz (default: 500,000)")
     parser.add_argument("--mutants", type=int, default=300, help="how many mutants (default: 300)")
+    parser.add_argument("--workers", type=int, default=2, help="how many mutants at once (default: 2)")
     parser.add_argument("--at", metavar="POINT", help="only this point, input or mutant, as a failure names it")
     parser.add_argument("--scene", action="append", default=[], help="of the sweep: only this command")
     parser.add_argument("--most", type=int, default=5, help="how many failures of a kind are listed (default: 5)")
@@ -68,7 +69,7 @@ def _part(name: str) -> Callable[[argparse.Namespace], Result]:
     def mutants(options: argparse.Namespace) -> Result:
         from tools.torture import mutants
 
-        return mutants.run(options.mutants, options.seconds, options.seed, at=options.at)
+        return mutants.run(options.mutants, options.seconds, options.seed, workers=options.workers, at=options.at)
 
     parts = {"sweep": sweep, "fuzz": fuzz, "judge": judge, "mutants": mutants}
     return parts.get(name, storm)

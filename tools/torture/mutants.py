@@ -1,209 +1,319 @@
 """Random mutants of both packages, each in a copy inside a sandbox: do the tests of the touched package notice?
 
-What was found is kept in a file, so that a run that was cut goes on where it was.
+First those are asked that come to the changed lines, which says nearly everything in seconds. Who is not noticed by
+them is asked again beside the others of its package, and only what all of its tests let pass has survived. What was
+found is kept in a file, so that a run that was cut goes on where it was.
 """
 
 from __future__ import annotations
 
 import collections
+import hashlib
 import json
 import multiprocessing
 import os
-import random
 import re
 import shlex
 import shutil
-import subprocess
-import sys
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from tools.torture import places
+from tools.torture import asking, places, reaching
+from tools.torture.asking import Copy
 from tools.torture.mutating import Mutant, mutants, parses
 from tools.torture.places import ROOT
 from tools.torture.results import Failure, Result
+from tools.torture.tests_of import PACKAGES, files_of, package, support_of
 
 FLOOR, FLOOR_OF_EACH = 0.94, 0.90
-LIMIT = 900.0  # seconds for the tests of one mutant; who takes longer may hang, or the machine may be busy
+LIMIT = 1800.0  # seconds for all tests of a package, or for a few whose time is not known
 CONSTANTS = 0.25  # half of all mutants are constants, most of them words: so many are enough
+FEW, FEW_SECONDS, OF_A_FILE = 24, 12.0, 4  # tests that are asked first: the quickest, of several files
 KEPT = ROOT / "build" / "torture" / "mutants.jsonl"
+REACHED = ROOT / "build" / "torture" / "reached.jsonl"
 SURVIVORS = Path(__file__).with_name("survivors.txt")
 # What ends processes and makes namespaces is never changed, nor what it is told by: a mutant could end those of others.
 NEVER = re.compile(r"pytest_taskie/client/|taskie/(?:programs|spawning|signals|scenario|stand_in)\.py|taskie/_plugin/")
 ENDS = re.compile(r"\b(?:kill|killpg|terminate|send_signal|pidfd_send_signal|prctl|unshare)\(|PR_SET_|CLONE_NEW")
-# The tests of each package: its own folder first, then those that drive it from outside.
-TESTS: dict[str, tuple[str, ...]] = {
-    "taskie/plans": ("tests/plans", "tests/cli", "tests/faults", "tests/acceptance"),
-    "taskie/gauntlet": ("tests/gauntlet",),
-    "taskie/claudex": ("tests/claudex",),
-    "taskie/autopilot": ("tests/autopilot",),
-    "taskie/setup": ("tests/setup", "tests/gauntlet/test_init.py"),
-    "taskie/report": ("tests/report",),
-    "taskie": (
-        *("tests/core", "tests/hook", "tests/cli", "tests/trust", "tests/faults"),
-        "tests/gauntlet/test_repository.py",
-    ),
-    "pytest_taskie": ("tests/harness",),
-}
+
+Said = dict[str, Any]
 
 
-def package(path: str) -> str:
-    return next(name for name in sorted(TESTS, key=len, reverse=True) if path.startswith(f"{name}/"))
-
-
-def every() -> list[Mutant]:
+def every(root: Path = ROOT) -> list[Mutant]:
     found = []
-    for top in ("taskie", "pytest_taskie"):
-        for file in sorted((ROOT / top).rglob("*.py")):
-            path = str(file.relative_to(ROOT))
+    for top in asking.PACKAGES:
+        for file in sorted((root / top).rglob("*.py")):
+            path = str(file.relative_to(root))
             text = file.read_text()
             if not NEVER.search(path) and not ENDS.search(text):
                 found += mutants(path, text)
     return found
 
 
-def choose(many: int, chance: random.Random) -> list[Mutant]:
-    """The same number of each package: a small one counts as much as a big one. In the order in which they are run."""
-    groups: dict[str, list[Mutant]] = {name: [] for name in TESTS}
-    for each in {each.name: each for each in every()}.values():
-        if each.kind != "constant" or chance.random() < CONSTANTS:
-            groups[package(each.path)].append(each)
-    chosen: list[Mutant] = []
+def choose(many: int, seed: int, root: Path = ROOT) -> list[Mutant]:
+    """The same number of each package: a small one counts as much as a big one. In the order in which they are run.
+
+    Each has its lot from its name: a change elsewhere leaves the others chosen."""
+    groups: dict[str, list[tuple[float, Mutant]]] = {name: [] for name in PACKAGES}
+    for each in {each.name: each for each in every(root)}.values():
+        lot = _lot(seed, each.name)
+        if each.kind == "constant":
+            lot /= CONSTANTS
+        groups[package(each.path)].append((lot, each))
     for group in groups.values():
-        chance.shuffle(group)
+        group.sort(key=lambda pair: pair[0])
+    chosen: list[Mutant] = []
     for number in range(max(map(len, groups.values()))):
         if len(chosen) >= many:
             break
-        due = [group[number] for group in groups.values() if number < len(group)]
-        chosen += [each for each in due if parses(each, (ROOT / each.path).read_bytes())]
+        due = [group[number][1] for group in groups.values() if number < len(group)]
+        chosen += [each for each in due if parses(each, (root / each.path).read_bytes())]
     return chosen[:many]
 
 
-def order(mutant: Mutant, folder: Path) -> list[list[str]]:
+def _lot(seed: int, name: str) -> float:
+    digest = hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64
+
+
+def order(mutant: Mutant, root: Path) -> list[str]:
     """The test files that name the module, then the others of its package, those first that use its words most."""
     module = Path(mutant.path).stem.lstrip("_")
     dotted = mutant.path[: -len(".py")].replace("/", ".")
     package_name = re.escape(dotted.rpartition(".")[0])
     imported = re.compile(rf"{re.escape(dotted)}\b|from {package_name} import [^\n]*\b{module}\b")
     words = re.compile("|".join(rf"\b{word}\b" for word in {module, *mutant.where.split(".")} - {"module", "__init__"}))
-    first, others = [], []
-    for file in _test_files(package(mutant.path), folder):
-        text = file.read_text()
-        name = str(file.relative_to(folder))
-        if module in file.stem or imported.search(text):
-            first.append(name)
-        else:
-            others.append((-len(words.findall(text)), name))
-    return [names for names in (first, [name for _, name in sorted(others)]) if names]
+    found = []
+    for name in files_of(mutant.path, root=root):
+        text = (root / name).read_text()
+        is_first = module in Path(name).stem or bool(imported.search(text))
+        found.append((not is_first, -len(words.findall(text)), name))
+    return [name for _, _, name in sorted(found)]
 
 
-def _test_files(package_name: str, folder: Path) -> list[Path]:
-    places = [folder / place for place in TESTS[package_name]]
-    return [file for place in places for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])]
+class Map:
+    """Which test of which file comes to which block, as far as it was measured of these very files."""
 
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.seconds: dict[str, float] = {}
+        self.files: set[str] = set()
+        self.broken: set[str] = set()  # which fail here without any mutant, such as those of what a sandbox has not
+        self._tests: list[str] = []
+        self._of: dict[str, set[int]] = {}  # of each block
+        self._counts: collections.Counter[int] = collections.Counter()
+        lines = REACHED.read_text().splitlines() if REACHED.exists() else []
+        for each in {each["file"]: each for each in map(json.loads, lines)}.values():
+            if (root / each["file"]).exists() and each["digest"] == digest([root / each["file"]]):
+                self._add(each)
 
-def sandbox() -> list[str]:
-    """No network but loopback, and processes of its own that end with it; empty if this machine does not allow it."""
-    words = ["unshare", "--net", "--pid", "--fork", "--mount-proc", "--kill-child"]
-    if os.geteuid() != 0:
-        words.insert(1, "--map-root-user")
-    if shutil.which("unshare") and subprocess.run([*words, "true"], check=False, capture_output=True).returncode == 0:
-        return words
-    return []
+    def _add(self, each: Said) -> None:
+        self.files.add(each["file"])
+        self.seconds.update(each["tests"])
+        self.broken |= set(each["broken"])
+        first = len(self._tests)
+        self._tests += [name for name, _ in each["tests"]]
+        for block, numbers in each["blocks"].items():
+            tests = [first + number for number in numbers]
+            self._of.setdefault(block, set()).update(tests)
+            self._counts.update(tests)
 
-
-def _copy(to: Path) -> None:
-    ignored = shutil.ignore_patterns(
-        ".venv*", ".git", "__pycache__", "build", "dist", ".mypy_cache", ".ruff_cache", "*.egg-info"
-    )
-    shutil.copytree(ROOT, to, ignore=ignored, symlinks=True)
-
-
-_folder: Path
-_sandbox: list[str]
-_broken: list[str] = []  # tests that fail here without any mutant, such as those of what a sandbox does not have
-
-
-def _begin(scratch: str, words: list[str]) -> None:
-    global _folder, _sandbox
-    _folder = Path(scratch) / f"copy-{os.getpid()}"
-    _sandbox = words
-    _copy(_folder)
-
-
-def _test(names: Sequence[str], seconds: float, deselected: Sequence[str] = ()) -> tuple[int | None, str]:
-    """The exit code of these tests, None if they took too long; and their last words."""
-    temporary = _folder.with_name(f"{_folder.name}-tmp")
-    temporary.mkdir(exist_ok=True)
-    pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", *names]
-    pytest += [f"--deselect={each}" for each in deselected]
-    up = 'ip link set lo up 2>/dev/null; exec "$@"' if _sandbox else 'exec "$@"'
-    env = {**os.environ, "PYTHONPATH": str(_folder), "TMPDIR": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"}
-    log = _folder.with_name(f"{_folder.name}.log")
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            ["nice", *_sandbox, "sh", "-c", up, "sh", *pytest],
-            cwd=_folder,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+    def of(self, mutant: Mutant) -> list[str]:
+        """The tests that come to it, those first that are quick and come to little else. What a module does when it is
+        imported shows anywhere in it."""
+        block = reaching.block_of(
+            reaching.blocks(mutant.path, (self.root / mutant.path).read_text()), mutant.begin, mutant.end
         )
-        try:
-            code: int | None = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()  # unshare, which takes everything in the sandbox with it
-            process.wait()
-            code = None
-    shutil.rmtree(temporary, ignore_errors=True)
-    return code, log.read_text(errors="replace")[-4000:]
+        found = set(self._of.get(block, ()))
+        if mutant.where == "module" or block.split()[1] == "module":
+            for name, numbers in self._of.items():
+                if name.startswith(f"{mutant.path} "):
+                    found |= numbers
+        mine = set(files_of(mutant.path, root=self.root))
+        cost = {self._tests[number]: self._counts[number] / 1000 for number in found}
+        due = [each for each in cost if each.partition("::")[0] in mine and each not in self.broken]
+        return sorted(due, key=lambda each: (cost[each] + self.seconds.get(each, 0.0), each))
+
+    def few(self, tests: Sequence[str]) -> list[str]:
+        """Of these, some to begin with."""
+        taken: collections.Counter[str] = collections.Counter()
+        found: list[str] = []
+        seconds = 0.0
+        for each in tests:
+            file = each.partition("::")[0]
+            seconds += self.seconds.get(each, 0.0)
+            if len(found) < FEW and taken[file] < OF_A_FILE and (seconds < FEW_SECONDS or not found):
+                taken[file] += 1
+                found.append(each)
+        return found
+
+    def patience(self, tests: Sequence[str]) -> float:
+        """How long they may take: on a busy machine several times as long as they took."""
+        return min(LIMIT, 60 + 8 * sum(self.seconds.get(each, 1.0) for each in tests))
 
 
-def _try(job: tuple[Mutant, float]) -> dict[str, object]:
-    mutant, until = job
-    said: dict[str, object] = {"name": mutant.name, "path": mutant.path, "line": mutant.line}
+def digest(files: Iterable[Path]) -> str:
+    whole = hashlib.blake2b(digest_size=12)
+    for file in files:
+        whole.update(file.read_bytes() + b"\0")
+    return whole.hexdigest()
+
+
+# What each of the processes has that try mutants.
+_root: Path
+_copy: Copy
+_marked: Copy | None = None
+_map: Map | None = None
+_words: list[str]
+
+
+def _begin(scratch: str, words: list[str], parent: int) -> None:
+    global _root, _copy, _words
+    asking.end_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when it is over
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _root, _words = Path(scratch) / "original", words
+    _copy = Copy(_root, Path(scratch) / f"copy-{os.getpid()}", words)
+
+
+def _measure(job: tuple[tuple[str, ...], float]) -> list[Said]:
+    """Where the tests of these files come to, and which of them fail here without any mutant."""
+    global _marked
+    files, until = job
     if time.time() > until:
-        return {**said, "result": "no time"}
+        return []
+    marks = _copy.folder.with_name(f"{_copy.folder.name}-marks")
+    if _marked is None:
+        _marked = Copy(_root, _copy.folder.with_name(f"{_copy.folder.name}-marked"), _words)
+        _marked.mark(marks)
+    for old in [*marks.iterdir()] if marks.exists() else []:
+        old.unlink()
+    answer = _marked.ask(files, LIMIT, marks=marks, to_the_end=True)
+    if answer.code not in (0, 1, 5):
+        return []
+    reached = reaching.read(marks)
+    broken = set()
+    if reached.failed:
+        broken = {*_copy.ask(files, LIMIT, tests=sorted(reached.failed), to_the_end=True).failed}
+    found = []
+    for file in files:
+        mine = sorted(name for name in reached.seconds if name.partition("::")[0] == file)
+        number = {name: at for at, name in enumerate(mine)}
+        here = {
+            block: sorted(number[name] for name in tests if name in number) for block, tests in reached.tests.items()
+        }
+        found.append(
+            {
+                "file": file,
+                "digest": digest([_root / file]),
+                "tests": [[name, reached.seconds[name]] for name in mine],
+                "broken": sorted(broken & {*mine}),
+                "blocks": {block: numbers for block, numbers in here.items() if numbers},
+            }
+        )
+    return found
+
+
+def _try(job: tuple[Mutant, float]) -> Said:
+    """Ask who comes to it, then those of whom that is not known."""
+    global _map
+    mutant, until = job
+    if time.time() > until:
+        return {**_named(mutant), "result": "no time"}
+    _map = _map or Map(_root)
     began = time.time()
-    result, by = "survived", ""
-    for names in order(mutant, _folder):
-        by = _killed_by(mutant, names)
-        if by:
-            result = "killed"
-            break
-    return {**said, "result": result, "by": by, "seconds": round(time.time() - began, 1)}
+    due = _map.of(mutant)
+    few = _map.few(due)
+    rest = sorted(set(due) - set(few))
+    unknown = [name for name in order(mutant, _root) if name not in _map.files]
+    by = _noticed([mutant], few) or _noticed([mutant], rest, unknown)
+    said = {**_named(mutant), "result": "killed" if by else "unnoticed", "by": by, "asked": len(due)}
+    return {**said, "tests": _tests_of(mutant, _root), "seconds": round(time.time() - began, 1)}
 
 
-def _killed_by(mutant: Mutant, names: Sequence[str]) -> str:
-    """The test that notices it, and that passes without it; empty if there is none."""
-    file = _folder / mutant.path
-    source = file.read_bytes()
+def _named(mutant: Mutant) -> Said:
+    return {"name": mutant.name, "path": mutant.path, "line": mutant.line}
+
+
+def _noticed(changes: Sequence[Mutant], tests: Sequence[str], whole: Sequence[str] = ()) -> str:
+    """The test that notices them, and that passes without them; empty if there is none."""
+    assert _map is not None
+    files = list(dict.fromkeys([each.partition("::")[0] for each in tests] + [*whole]))
+    if not files:
+        return ""
+    seconds = LIMIT if whole else _map.patience(tests)
     while True:
-        try:
-            file.write_bytes(mutant.applied(source))
-            code, words = _test(names, LIMIT, _broken)
-        finally:
-            file.write_bytes(source)
-        if code in (0, 5):
+        began = time.monotonic()
+        with _copy.changed(texts(changes, _root)):
+            answer = _copy.ask(files, seconds, tests=tests, whole=whole, without=sorted(_map.broken))
+        if not answer.noticed:
             return ""
-        if code is None:
-            return "time"
-        failed = failed_test(words)
-        if failed is None or code in (2, 3, 4):  # the tests themselves cannot be imported any more
-            return f"exit {code}"
-        if _test([failed], LIMIT)[0] in (0, 5):
+        if answer.code is None:  # nothing of ours, if they pass without it in a third of the time
+            began = time.monotonic()
+            calm = _copy.ask(files, seconds, tests=tests, whole=whole, without=sorted(_map.broken))
+            return "hangs" if not calm.noticed and time.monotonic() - began < seconds / 3 else "time"
+        if not answer.failed:
+            return f"exit {answer.code}"  # the tests themselves cannot be imported any more
+        failed = answer.failed[-1]
+        if not _copy.ask([failed.partition("::")[0]], LIMIT, tests=[failed]).noticed:
             return failed
-        if failed in _broken:
-            return ""
-        _broken.append(failed)
+        _map.broken.add(failed)
 
 
-def failed_test(words: str) -> str | None:
-    """The test that pytest says has failed: the last one named, for a test that runs pytest shows that one's, too."""
-    named = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", words, re.MULTILINE)
-    return named[-1] if named else None
+def texts(changes: Sequence[Mutant], root: Path) -> dict[str, bytes]:
+    """The files with all of these changes, which do not overlap."""
+    found: dict[str, bytes] = {}
+    for each in sorted(changes, key=lambda each: -each.begin):
+        found[each.path] = each.applied(found.get(each.path) or (root / each.path).read_bytes())
+    return found
+
+
+def apart(changes: Iterable[Mutant]) -> list[list[Mutant]]:
+    """Groups of which none has two changes of the same bytes."""
+    groups: list[list[Mutant]] = []
+    for each in changes:
+        for group in groups:
+            if all(each.path != o.path or each.end <= o.begin or o.end <= each.begin for o in group):
+                group.append(each)
+                break
+        else:
+            groups.append([each])
+    return groups
+
+
+def _last(job: tuple[list[Mutant], float]) -> list[Said]:
+    """All tests of the package, once for all that nobody who comes to them has noticed. Whatever fails is asked about
+    each alone."""
+    global _map
+    changes, until = job
+    if time.time() > until:
+        return []
+    _map = _map or Map(_root)
+    files = files_of(*[each.path for each in changes], root=_root)
+    with _copy.changed(texts(changes, _root)):
+        answer = _copy.ask(files, LIMIT, without=sorted(_map.broken), to_the_end=True)
+    if len(changes) > 1 and answer.code not in (0, 1, 5):  # no test could say anything
+        half = len(changes) // 2
+        return [said for part in (changes[:half], changes[half:]) for said in _last((part, until))]
+    found = []
+    for each in changes:
+        if answer.code is None:
+            by = "time"
+        elif answer.noticed and not answer.failed:
+            by = f"exit {answer.code}"
+        else:
+            by = _noticed([each], answer.failed) if answer.failed else ""
+        said = {**_named(each), "result": "killed" if by else "survived", "by": by}
+        found.append({**said, "tests": _tests_of(each, _root)})
+    return found
+
+
+def _tests_of(mutant: Mutant, root: Path) -> str:
+    """What the answer is worth as long as: a survivor is asked again where these have changed."""
+    return digest([root / name for name in files_of(mutant.path, root=root)] + support_of(root))
 
 
 def excused() -> dict[str, str]:
@@ -216,20 +326,28 @@ def excused() -> dict[str, str]:
 def run(many: int, seconds: float, seed: int, *, workers: int = 2, at: str | None = None) -> Result:
     result = Result("mutants")
     scratch = places.scratch()
-    words = sandbox()
-    chosen = [each for each in every() if each.name == at][:1] if at else choose(many, random.Random(seed))
-    known = {} if at else _known()
+    words = asking.sandbox()
     until = time.time() + seconds
     KEPT.parent.mkdir(parents=True, exist_ok=True)
+    before = signal.signal(signal.SIGTERM, _stop)  # so that the copies go, too
     try:
-        with multiprocessing.get_context("fork").Pool(workers, _begin, (str(scratch), words)) as pool:
-            jobs = [(each, until) for each in chosen if each.name not in known]
-            for said in pool.imap_unordered(_try, jobs):
-                if said["result"] != "no time":
-                    known[str(said["name"])] = said
-                    with KEPT.open("a") as file:
-                        file.write(json.dumps(said) + "\n")
+        root = scratch / "original"
+        asking.copy(ROOT, root)
+        chosen = [each for each in every(root) if each.name == at][:1] if at else choose(many, seed, root)
+        known = {} if at else _known(chosen, root)
+        with multiprocessing.get_context("fork").Pool(workers, _begin, (str(scratch), words, os.getpid())) as pool:
+            due = [each for each in chosen if each.name not in known]
+            if not at:
+                _map_of(pool, due, root, until)
+            for said in pool.imap_unordered(_try, [(each, until) for each in due]):
+                _keep(known, said)
+            left = [each for each in chosen if known.get(each.name, {}).get("result") == "unnoticed"]
+            jobs = [(group, until) for group in _together(left)]
+            for several in pool.imap_unordered(_last, jobs):
+                for said in several:
+                    _keep(known, said)
     finally:
+        signal.signal(signal.SIGTERM, before)
         shutil.rmtree(scratch, ignore_errors=True)
     tried = {each.name: known[each.name] for each in chosen if each.name in known}
     _count(result, tried, words)
@@ -239,23 +357,62 @@ def run(many: int, seconds: float, seed: int, *, workers: int = 2, at: str | Non
     return result
 
 
-def _known() -> dict[str, dict[str, object]]:
+def _stop(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def _together(left: Sequence[Mutant]) -> Iterator[list[Mutant]]:
+    """Those of one package that no list excuses, if they were asked alone."""
+    equivalent = excused()
+    for name in PACKAGES:
+        yield from apart(each for each in left if package(each.path) == name and each.name not in equivalent)
+
+
+def _map_of(pool: Any, due: Sequence[Mutant], root: Path, until: float) -> None:
+    """Measure what is not known yet of the tests of these mutants."""
+    known = Map(root).files
+    files = list(dict.fromkeys(name for each in due for name in files_of(each.path, root=root)))
+    new = [name for name in files if name not in known]
+    parts = [(tuple(new[at : at + 6]), until) for at in range(0, len(new), 6)]
+    for several in pool.imap_unordered(_measure, parts):
+        with REACHED.open("a") as file:
+            file.writelines(json.dumps(each) + "\n" for each in several)
+
+
+def _keep(known: dict[str, Said], said: Said) -> None:
+    if said["result"] != "no time":
+        known[str(said["name"])] = said
+        with KEPT.open("a") as file:
+            file.write(json.dumps(said) + "\n")
+
+
+def _known(chosen: Sequence[Mutant], root: Path) -> dict[str, Said]:
+    """What was found before; but who was not noticed is asked again if the tests have changed since."""
     lines = KEPT.read_text().splitlines() if KEPT.exists() else []
-    return {each["name"]: each for each in map(json.loads, lines)}
+    kept = {each["name"]: each for each in map(json.loads, lines)}
+    found = {each.name: kept[each.name] for each in chosen if each.name in kept}
+    return {
+        each.name: found[each.name]
+        for each in chosen
+        if each.name in found
+        and (found[each.name]["result"] == "killed" or found[each.name].get("tests") == _tests_of(each, root))
+    }
 
 
-def _count(result: Result, tried: dict[str, dict[str, object]], words: Sequence[str]) -> None:
+def _count(result: Result, tried: dict[str, Said], words: Sequence[str]) -> None:
     """Scores over those that change anything visible."""
     equivalent = excused()
     scores: dict[str, collections.Counter[str]] = {}
     for name, said in tried.items():
         of = scores.setdefault(package(str(said["path"])), collections.Counter())
-        how = "equivalent" if said["result"] == "survived" and name in equivalent else str(said["result"])
+        how = "survived" if said["result"] == "unnoticed" else str(said["result"])
+        how = "equivalent" if how == "survived" and name in equivalent else how
         how = "undecided" if said.get("by") == "time" else how
         of[how] += 1
         if how == "survived":
             again = f"python -m tools.torture --only mutants --at {shlex.quote(name)}"
-            result.notes.append(f"survived: {name} (line {said['line']}; again: {again})")
+            only = "" if said["result"] == "survived" else "; not every test was asked yet"
+            result.notes.append(f"survived: {name} (line {said['line']}; again: {again}{only})")
     result.many = len(tried)
     result.reached = sum(of["killed"] + of["survived"] for of in scores.values())
     killed = sum(of["killed"] for of in scores.values())
@@ -269,8 +426,9 @@ def _count(result: Result, tried: dict[str, dict[str, object]], words: Sequence[
     if result.reached >= 10 and killed < FLOOR * result.reached:
         what = f"{killed} of {result.reached} killed, at least {FLOOR:.0%} are due"
         result.failures.append(Failure("below the floor", what, "python -m tools.torture --only mutants"))
-    late = sum(of["undecided"] for of in scores.values())
-    result.notes.insert(0, f"{late} took longer than {LIMIT:g} s, which a busy machine does, too: they are not counted")
-    result.notes.insert(0, f"killed of those that change anything visible: {', '.join(parts)}")
+    late, same = (sum(of[how] for of in scores.values()) for how in ("undecided", "equivalent"))
+    result.notes.insert(0, f"{late} took too long, as everything did on this machine then: they are not counted")
+    result.notes.insert(0, f"{same} survived that change nothing visible: tools/torture/survivors.txt says why")
+    result.notes.insert(0, f"{killed} killed of those that change anything visible: {', '.join(parts)}")
     if not words:
         result.notes.insert(1, "without a sandbox: this machine does not let us make one")
