@@ -90,7 +90,7 @@ def page(root: Path) -> str:
     for event, title, rows, goes, blocks in EVENTS:
         text += f"\n## {title}\n\n"
         text += _table("", [(words, _effect(event, kind, goes, blocks)) for words, kind in rows])
-    return text + (Path(__file__).parent / "bodies" / "clients.md").read_text(encoding="utf-8")
+    return text + (Path(__file__).parent / "clients_advice.md").read_text(encoding="utf-8")
 
 
 Cell = Callable[[str], str]
