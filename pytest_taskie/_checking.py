@@ -77,7 +77,8 @@ def _misplaced(document: Mapping[str, Any], event: str, contract: Contract) -> I
     specific = document.get(SPECIFIC)
     if not isinstance(specific, dict) or specific.get(NAME) != event:
         return
-    elsewhere = {name: other for other in contract.events for name in contract.specific(other)}
+    # Of several events the one that is named first is the best known.
+    elsewhere = {name: other for other in reversed(contract.events) for name in contract.specific(other)}
     for name in specific:
         if name in inner or name == NAME:
             continue
