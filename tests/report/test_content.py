@@ -318,3 +318,10 @@ def test_the_number_of_a_review_is_said_with_its_limit(
 def test_what_was_spent_is_drawn_from_the_second_review_on(plan: Plan, report: Report, many: int) -> None:
     samples.write_journal(plan.path, [samples.entry(iteration=number + 1) for number in range(many)])
     assert len(read(report()).all("figure", class_="spent")) == many - 1
+
+
+def test_the_timeline_has_the_newest_two_hundred(plan: Plan, report: Report) -> None:
+    samples.write_journal(plan.path, [samples.entry(iteration=number + 1) for number in range(201)])
+    drawn = read(report()).one("svg", class_="timeline")
+    links = [link.attributes["href"] for link in drawn.all("a")]
+    assert links == [f"#review-{number}" for number in range(2, 202)]
