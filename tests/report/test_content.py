@@ -325,3 +325,11 @@ def test_the_timeline_has_the_newest_two_hundred(plan: Plan, report: Report) -> 
     drawn = read(report()).one("svg", class_="timeline")
     links = [link.attributes["href"] for link in drawn.all("a")]
     assert links == [f"#review-{number}" for number in range(2, 202)]
+
+
+def test_too_many_lanes_are_one_for_all_tasks(plan: Plan, report: Report) -> None:
+    plans = [samples.entry()]
+    tasks = [samples.entry(review="code-review", task=str(number)) for number in range(1, 60)]
+    samples.write_journal(plan.path, [*plans, *tasks])
+    lanes = read(report()).one("svg", class_="timeline").all("text", class_="lane")
+    assert sorted(lane.text for lane in lanes) == ["Plan", "Tasks, one by one"]
