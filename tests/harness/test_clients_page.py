@@ -104,6 +104,12 @@ def test_a_guard_that_fails() -> None:
     assert blocking("", "broken", 1, "PreToolUse") == {"copilot"}
 
 
+def test_an_event_by_its_own_name() -> None:
+    assert judge(0, BLOCK, "", "AfterAgent", client="gemini").outcome == "blocked"
+    assert judge(0, BLOCK, "", "BeforeTool", client="gemini").sentence.startswith("the tool call is blocked")
+    assert judge(0, BLOCK, "", "AfterAgent", client="qwen").outcome == "unknown"
+
+
 def test_time() -> None:
     data = {kind: _contract.load(kind) for kind in KINDS}
     assert {kind for kind in KINDS if data[kind]["switches"]["timeout"]["unit"] == "milliseconds"} == {"gemini"}
