@@ -69,13 +69,20 @@ class Transcript(PosixPath):
     @classmethod
     def begin(cls, home: Path, cwd: Path, session_id: str) -> Transcript:
         """A new session: the person has said something, and the agent has answered."""
+        transcript = cls.empty(home, cwd, session_id)
+        transcript.prompt("go on")
+        transcript.says("Done.")
+        return transcript
+
+    @classmethod
+    def empty(cls, home: Path, cwd: Path, session_id: str) -> Transcript:
+        """A new session in which nobody has said anything."""
         transcript = cls(home / ".claude" / "projects" / folder_name(str(cwd)) / f"{session_id}.jsonl")
         transcript.session_id, transcript._cwd = session_id, str(cwd)
         transcript._leaf, transcript._left, transcript._agent, transcript._agents = None, None, None, {}
         transcript._awaited = []
-        transcript.parent.mkdir(parents=True)
-        transcript.prompt("go on")
-        transcript.says("Done.")
+        transcript.said = ""
+        transcript.parent.mkdir(parents=True, exist_ok=True)
         return transcript
 
     def prompt(self, text: str) -> None:

@@ -162,6 +162,9 @@ class Lab:
         event = events.build(situation.event, **fields)
         if number and "tool_use_id" in event:
             event["tool_use_id"] = f"toolu_{number:024d}"
+        elif number and situation.stops == 1:
+            # What no two calls of one agent's are is of another session.
+            event["session_id"] = str(uuid.UUID(int=uuid.UUID(self._session).int ^ number))
         return event
 
     def in_turn(self, situations: Sequence[Situation]) -> Performance:
@@ -184,7 +187,7 @@ class Lab:
         return self.in_turn(wanted) if wanted else None
 
     def pace(self, situation: Situation, runs: int = 5) -> tuple[float, float]:
-        """The quickest of a few runs, and nearly the quickest of as many of a hook that does nothing, in turn."""
+        """The quickest of a few runs, and the quickest of as many of a hook that does nothing, in turn with them."""
         with self._room(situation) as room:
             here = _Here(self, room, situation)
             here.prepare()
@@ -193,7 +196,7 @@ class Lab:
                 run = here.run(situation, number)[1]
                 empty = {**run, "argv": ["/bin/sh", "-c", ":"]}
                 taken.append([room.run([one], self._limit()).ends[0].seconds for one in (run, empty)])
-        return min(own for own, _ in taken), sorted(nothing for _, nothing in taken)[1]
+        return min(own for own, _ in taken), min(nothing for _, nothing in taken)
 
     @cached_property
     def cannot_run(self) -> str | None:

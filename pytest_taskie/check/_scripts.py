@@ -45,7 +45,9 @@ def scripts(subject: Subject) -> list[ScriptText]:
     found = [ScriptText(" ".join([subject.command, *(subject.args or ())]))]
     folders = [subject.root]
     for word in words_of(subject):
-        for part in re.split(r"[;&|()<>]+|=(?=[/$])", ROOTS.sub(str(subject.root), word)):
+        # A word may itself be a command line, as bash -c has it.
+        for named in re.split(r"[\s'\";&|()<>]+|=(?=[/$])", word):
+            part = ROOTS.sub(lambda _: str(subject.root), named)
             if not part or len(part) > 4000:
                 continue
             for folder in folders:

@@ -70,7 +70,8 @@ def _place(one: Flaw, file: Path) -> str:
     if subject.file is None:
         return repr(subject.command)
     relative = os.path.relpath(subject.file, file.resolve().parent)
-    return f'f"{{HERE}}/{relative}#{subject.number}"'
+    spelled = relative.replace("{", "{{").replace("}", "}}").replace("\\", "\\\\").replace('"', '\\"')
+    return f'f"{{HERE}}/{spelled}#{subject.number}"'
 
 
 def _quoted(words: str) -> str:

@@ -58,3 +58,11 @@ def test_our_own_plugin_passes_with_no_finding_and_no_exception(the_ground: Grou
     report = check(subjects, problems, the_ground, settings(ROOT))
     assert (report.findings, report.off, report.code) == ([], [], 0)
     assert not any(note.unchecked for note in report.notes)
+
+
+def test_a_hooks_own_interpreter_may_be_missing(tmp_path: Path, finds: Finds) -> None:
+    (tmp_path / "it.py").write_text("import json, sys\nsys.exit(2 if 'rm' in sys.stdin.read() else 0)\n")
+    words = {"event": "PreToolUse", "matcher": "Bash"}
+    assert finds("missing-program", f"bash -c 'exec python3 \"{tmp_path}/it.py\"'", **words) == []
+    guard = "jq -r .tool_input.command | grep -q rm && { echo no >&2; exit 2; }; exit 0"
+    assert finds("missing-program", guard, **words)

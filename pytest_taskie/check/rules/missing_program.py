@@ -36,7 +36,7 @@ def look(lab: Lab) -> Iterator[Flaw]:
     base = lab.telling
     if base is None or base.silent:
         return
-    own = {word.rpartition("/")[2] for word in words_of(lab.subject)[:2]}
+    own = {word.rpartition("/")[2] for word in words_of(lab.subject)[:2]} & set(INTERPRETERS.values())
     endings = {one.file.suffix for one in scripts(lab.subject) if one.file}
     own |= {program for ending, program in INTERPRETERS.items() if ending in endings}
     for program in PROGRAMS:
