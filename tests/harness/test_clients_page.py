@@ -102,6 +102,7 @@ def test_a_guard_says_it_twice() -> None:
 
 def test_a_guard_that_fails() -> None:
     assert blocking("", "broken", 1, "PreToolUse") == {"copilot"}
+    assert _contract.load("copilot")["switches"]["timeout"]["before_a_tool"] == "allowed"
 
 
 def test_an_event_by_its_own_name() -> None:
