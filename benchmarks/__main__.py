@@ -1,6 +1,6 @@
 """`make bench`: what the hook costs, as ratios of interleaved runs. Timings are no tests: nothing fails here.
 
-`python -m benchmarks review` measures a stop with a review alone.
+`python -m benchmarks review` measures a stop with a review alone, `python -m benchmarks sessions` simulated sessions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable
 
-from benchmarks import gates
+from benchmarks import gates, sessions
 from benchmarks.timing import HOOK, ROOT, ROUNDS, ratio, run, timed
 from taskie import stand_in
 from taskie.config import Config
@@ -56,6 +56,8 @@ def main() -> None:
 
         if sys.argv[1:] == ["review"]:
             return _review(base, review, bare, kept, hook)
+        if sys.argv[1:] == ["sessions"]:
+            return sessions.measure(base / "sessions")
         ratio("no plans here / sh -c :", 2, lambda: hook(empty), lambda: run(["/bin/sh", "-c", ":"], empty, kept))
         ratio(
             "before a tool, no autopilot / sh -c :",
@@ -73,6 +75,7 @@ def main() -> None:
         )
         _own_hook(base, plan, kept, event)
         _review(base, review, bare, kept, hook)
+        sessions.measure(base / "sessions")
         gates.measure(base / "gated", kept)
         gates.large(base / "large", kept)
         _newest(base)

@@ -74,14 +74,19 @@ def of_client(
 
 def of_plugin(root: Path, home: Path) -> dict[str, str]:
     """What the client gives a plugin's hook besides, for a plugin that it was told of with `--plugin-dir`."""
+    data = home / ".claude" / "plugins" / "data" / f"{plugin_name(root)}-inline"
+    data.mkdir(parents=True, exist_ok=True)
+    return {"CLAUDE_PLUGIN_ROOT": str(root), "CLAUDE_PLUGIN_DATA": str(data)}
+
+
+def plugin_name(root: Path) -> str:
+    """A plugin's name: its manifest's, or else its folder's."""
     try:
         manifest = json.loads((root / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         manifest = {}
     name = manifest.get("name") if isinstance(manifest, dict) else None
-    data = home / ".claude" / "plugins" / "data" / f"{name if isinstance(name, str) else root.resolve().name}-inline"
-    data.mkdir(parents=True, exist_ok=True)
-    return {"CLAUDE_PLUGIN_ROOT": str(root), "CLAUDE_PLUGIN_DATA": str(data)}
+    return name if isinstance(name, str) else root.resolve().name
 
 
 def session_files(home: Path, session_id: str) -> list[Path]:

@@ -46,6 +46,11 @@ def read(path: os.PathLike[str] | str) -> HooksFile:
     return _Reader(path, None).settings([path])
 
 
+def of_settings(stored: Json) -> HooksFile:
+    """The same of settings that are in no file."""
+    return _Reader(Path("settings"), None).given(stored)
+
+
 def _is_plugin(path: Path) -> bool:
     return any(os.path.lexists(path / name) for name in (".claude-plugin/plugin.json", "hooks/hooks.json"))
 
@@ -60,6 +65,10 @@ class _Reader:
         self._problems: list[Problem] = []
         self._modules: list[str] = []
         self._files: list[Path] = []
+
+    def given(self, stored: Json) -> HooksFile:
+        self._events(stored.get("hooks", {}), self._path, "/hooks")
+        return self._found()
 
     def settings(self, files: Iterable[Path]) -> HooksFile:
         for file in files:

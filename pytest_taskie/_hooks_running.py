@@ -6,7 +6,7 @@ the variables are replaced, as text. A hook that cannot be started has failed wi
 
 from __future__ import annotations
 
-import shlex
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_taskie._contract import Contract
-from pytest_taskie._environment import of_client, of_plugin
+from pytest_taskie._environment import of_client, of_plugin, plugin_name
 from pytest_taskie._hook_entries import HookEntry
 from pytest_taskie._processes import run_to_end
 from pytest_taskie._results import HookResult
@@ -40,17 +40,20 @@ class Place:
     contracts: tuple[Contract, ...] = ()
     patience: float = CLIENT_TIMEOUT
     more: Mapping[str, str | None] = field(default_factory=dict)
+    # Those of a session of its own; else the project's.
+    session: str | None = None
+    home: Path | None = None
 
-    def run(self, entries: Sequence[HookEntry], event: Json, where: str) -> list[HookResult]:
-        """The results of these hooks, in the order in which they have ended."""
+    def run(self, entries: Sequence[HookEntry], event: Json, where: str) -> list[tuple[int, HookResult]]:
+        """The number of each of these hooks and its result, in the order in which they have ended."""
         if len(entries) < 2:
-            return [self._run(entry, event, where, index) for index, entry in enumerate(entries)]
-        results: list[HookResult] = []
+            return [(index, self._run(entry, event, where, index)) for index, entry in enumerate(entries)]
+        results: list[tuple[int, HookResult]] = []
         failures: list[BaseException] = []
 
         def one(entry: HookEntry, index: int) -> None:
             try:
-                results.append(self._run(entry, event, where, index))
+                results.append((index, self._run(entry, event, where, index)))
             except BaseException as error:
                 failures.append(error)
 
@@ -74,6 +77,7 @@ class Place:
             "entry": {key: value for key, value in entry.raw.items() if key not in ("command", "args")},
             "plugin": entry.plugin is not None,
             "contracts": self.contracts,
+            "origin": None if entry.plugin is None else f"{plugin_name(entry.plugin)}@inline",
         }
         try:
             done = run_to_end(
@@ -93,14 +97,13 @@ class Place:
 
     def _environment(self, entry: HookEntry, event: Json, where: str, index: int) -> dict[str, str]:
         at = self.project
-        given = of_client(
-            event, session_id=at.session_id, project=at.path, home=at.home, temporary=at.temporary, where=where
-        )
+        home, session = self.home or at.home, self.session or at.session_id
+        given = of_client(event, session_id=session, project=at.path, home=home, temporary=at.temporary, where=where)
         if "CLAUDE_ENV_FILE" in given:
             # Each hook has a file of its own.
             given["CLAUDE_ENV_FILE"] = given["CLAUDE_ENV_FILE"].replace("-0.sh", f"-{index}.sh")
         if entry.plugin is not None:
-            given |= of_plugin(entry.plugin, at.home)
+            given |= of_plugin(entry.plugin, home)
         both: dict[str, str | None] = {**given, **at.env, **self.more}
         return {name: value for name, value in both.items() if value is not None}
 
@@ -125,8 +128,13 @@ def words(entry: HookEntry, environment: Mapping[str, str]) -> list[str]:
 
 
 def shown_as(entry: HookEntry, environment: Mapping[str, str]) -> str:
-    """The command in the client's messages."""
-    return entry.command if entry.args is None else shlex.join([entry.command, *entry.args])
+    """The command in the client's messages, with the plugin's root in the place of its variable."""
+    root = environment.get(ROOT[2:-1])
+    shown = " ".join([entry.command, *(entry.args or ())])
+    if entry.plugin is None or root is None:
+        return shown
+    names = r"\$\{CLAUDE_PLUGIN_ROOT\}" + (r"|\$CLAUDE_PLUGIN_ROOT\b" if entry.args is None else "")
+    return re.sub(names, lambda _: root, shown)
 
 
 def _replaced(word: str, environment: Mapping[str, str]) -> str:

@@ -28,6 +28,9 @@ MARKERS = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("taskie", "hooks of coding agents (pytest-taskie)")
     group.addoption("--taskie-hook", metavar="COMMAND", help="the hook that run_hook runs, as a shell command")
+    group.addoption(
+        "--taskie-check", metavar="PATH", action="append", help="check the hooks of a plugin, a project or a file"
+    )
     parser.addini("taskie_hook", "the hook that run_hook runs, as a shell command; paths start at pytest's rootdir")
     parser.addini(
         "taskie_clients",
@@ -62,6 +65,10 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     supported_clients(config)
+    if config.getoption("--taskie-check"):
+        from pytest_taskie.check._items import Checks
+
+        config.pluginmanager.register(Checks(config, config.getoption("--taskie-check"), supported_clients(config)))
     if "TASKIE_TESTS_RESULT" in os.environ:  # taskie.recorded.RESULT, without its import
         from pytest_taskie import _recording
 

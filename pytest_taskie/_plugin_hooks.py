@@ -153,7 +153,7 @@ class Hooks:
         __tracebackhide__ = True
         place, project = replace(self._place, patience=timeout, more=env), self._place.project
         project.transcript.before(event)
-        parts = place.run(commands, event, where)
+        parts = [result for _, result in place.run(commands, event, where)]
         late = next((p for p in parts if p.timed_out and timeout <= p.entry.get("timeout", timeout)), None)
         if late is not None:
             pytest.fail(f"The hook did not end within {timeout:g} s.\n{late.report()}", pytrace=False)

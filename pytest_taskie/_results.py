@@ -36,6 +36,7 @@ class HookResult:
     timed_out: bool = False
     contracts: tuple[Contract, ...] = ()
     script_fault: str | None = None
+    origin: str | None = None
     empty: Callable[[], float] | None = None
 
     __hash__ = None  # type: ignore[assignment]  # equality is about stdout alone
@@ -50,7 +51,14 @@ class HookResult:
         """How each client reads it that `taskie_clients` names, version range by version range."""
         ended = self.exit_code, self.stdout, self.stderr, self.event_name, self.command
         found = (judged(one, *ended, self.entry, self.plugin, self.timed_out) for one in self._known)
-        return tuple(self._with_script_fault(reading) for reading in found)
+        return tuple(self._with_script_fault(self._with_origin(reading)) for reading in found)
+
+    def _with_origin(self, reading: Reading) -> Reading:
+        """The newest client tells the model whose plugin a hook is that says why on stderr."""
+        by_exit = reading.reason is not None and reading.reason.startswith(f"[{self.command}]: ")
+        if self.origin is None or not by_exit:
+            return reading
+        return replace(reading, reason=f"{reading.reason}\nThis hook comes from the {self.origin} plugin.")
 
     @property
     def _known(self) -> tuple[Contract, ...]:

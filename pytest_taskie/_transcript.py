@@ -63,20 +63,31 @@ class Transcript(PosixPath):
     # A subagent's identifier and kind; the main agent has neither, and knows its subagents.
     _agent: tuple[str, str] | None
     _agents: dict[str, Transcript]
+    # The calls of those that the main agent waits for.
+    _awaited: list[tuple[Json, Transcript]]
 
     @classmethod
     def begin(cls, home: Path, cwd: Path, session_id: str) -> Transcript:
         """A new session: the person has said something, and the agent has answered."""
-        transcript = cls(home / ".claude" / "projects" / folder_name(str(cwd)) / f"{session_id}.jsonl")
-        transcript.session_id, transcript._cwd = session_id, str(cwd)
-        transcript._leaf, transcript._left, transcript._agent, transcript._agents = None, None, None, {}
-        transcript.parent.mkdir(parents=True)
+        transcript = cls.empty(home, cwd, session_id)
         transcript.prompt("go on")
         transcript.says("Done.")
         return transcript
 
+    @classmethod
+    def empty(cls, home: Path, cwd: Path, session_id: str) -> Transcript:
+        """A new session in which nobody has said anything."""
+        transcript = cls(home / ".claude" / "projects" / folder_name(str(cwd)) / f"{session_id}.jsonl")
+        transcript.session_id, transcript._cwd = session_id, str(cwd)
+        transcript._leaf, transcript._left, transcript._agent, transcript._agents = None, None, None, {}
+        transcript._awaited = []
+        transcript.said = ""
+        transcript.parent.mkdir(parents=True, exist_ok=True)
+        return transcript
+
     def prompt(self, text: str) -> None:
         """The person says this: a new turn begins."""
+        self._reports()
         self.prompt_id, self._ended = str(uuid.uuid4()), False
         queued = {"type": "queue-operation", "timestamp": lines.now(), "sessionId": self.session_id}
         asked = self._user(
@@ -111,17 +122,32 @@ class Transcript(PosixPath):
         self._result(call, result, error=error, answer=answer)
 
     def subagent(self, prompt: str, kind: str = "general-purpose", *, agent_id: str | None = None) -> Transcript:
-        """The agent starts a subagent, which is asked this: the subagent's own transcript, with what is beside it."""
+        """The agent starts a subagent, which is asked this: the subagent's own transcript, with what is beside it.
+
+        The agent's call is in its own transcript; the answer to it follows with whatever the agent does next.
+        """
+        call = lines.starting(prompt, kind)
+        if self._state() == self._left:
+            self.add("assistant", [call])
         agent_id = agent_id or f"a{uuid.uuid4().hex[:16]}"
         told = type(self)(self._of_subagent(agent_id))
         told.session_id, told._cwd, told.prompt_id = self.session_id, self._cwd, self.prompt_id
         told._leaf, told._left, told._agent, told._agents = None, None, (agent_id, kind), {}
-        told.said, told._ended = "", False
+        told.said, told._ended, told._awaited = "", False, []
         told.parent.mkdir(parents=True, exist_ok=True)
-        told.with_suffix(".meta.json").write_text(lines.compact(lines.started(kind)), encoding="utf-8")
+        told.with_suffix(".meta.json").write_text(lines.compact(lines.started(call)), encoding="utf-8")
         told._write(told._user({"promptId": self.prompt_id}, prompt), told._date())
         self._agents[agent_id] = told
+        self._awaited.append((call, told))
         return told
+
+    def _reports(self) -> None:
+        """Each subagent that was started reports; nothing where its call is not in this transcript."""
+        awaited, self._awaited = self._awaited, []
+        for call, told in awaited if self._state() == self._left else ():
+            agent_id = told._agent[0] if told._agent else ""
+            answer = lines.finished(call, agent_id, told.said)
+            self._result(call, [lines.report(agent_id, told.said)], error=False, answer=answer)
 
     def _of_subagent(self, agent_id: str) -> Path:
         return Path(self).with_suffix("") / "subagents" / f"agent-{agent_id}.jsonl"
@@ -143,6 +169,7 @@ class Transcript(PosixPath):
 
     def add(self, kind: str, content: Content | None = None, **fields: object) -> None:
         """Add to it: `add("user", "…")`, `add("assistant", [block, …])`, `add("system", subtype="…")`."""
+        self._reports()
         if kind == "assistant":
             # One line for each block, as the client has it.
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
@@ -237,7 +264,7 @@ class Transcript(PosixPath):
         told = f"<system-reminder>\nToday's date is {lines.now()[:10]}.\n</system-reminder>"
         return self._entry(day, rendered=[{"content": told}], renderedRole="system")
 
-    def _result(self, call: Mapping[str, Any], text: str, *, error: bool, answer: Any) -> None:
+    def _result(self, call: Mapping[str, Any], text: Content, *, error: bool, answer: Any) -> None:
         shell = call["name"] == "Bash"
         block: Json = {"tool_use_id": call["id"], "type": "tool_result", "content": text}
         if shell or error:
@@ -245,7 +272,7 @@ class Transcript(PosixPath):
         if answer is None and error:
             answer = f"Error: {text}"
         elif answer is None:
-            answer = lines.answer(call, text)
+            answer = lines.answer(call, str(text))
         self.add(
             "user",
             [block],

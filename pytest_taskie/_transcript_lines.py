@@ -31,6 +31,8 @@ USAGE: Mapping[str, Any] = {
 # A line's own fields, and those that stand behind its identifier and time.
 Line = tuple[Json, Json]
 FEEDBACK = "Stop hook feedback:\n"
+# Before a subagent's words stands a warning of several sentences that they are no person's.
+HANDED_BACK = "[Subagent hand-back] The report follows:"
 
 
 @dataclass(frozen=True)
@@ -97,18 +99,52 @@ def _rendered(text: str) -> Json:
     return {"rendered": [{"content": f"<system-reminder>\n{text}\n</system-reminder>"}], "renderedRole": "system"}
 
 
-def started(kind: str) -> Json:
+def starting(prompt: str, kind: str) -> Json:
+    """The main agent's call that starts a subagent, and waits for it."""
+    asked = {"description": "look", "prompt": prompt, "subagent_type": kind, "run_in_background": False}
+    return {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": "Agent", "input": asked}
+
+
+def started(call: Mapping[str, Any]) -> Json:
     """What the client notes of a subagent that it has started."""
     return {
-        "agentType": kind,
+        "agentType": call["input"]["subagent_type"],
         "isBuiltIn": True,
-        "description": "look",
-        "toolUseId": f"toolu_{uuid.uuid4().hex}",
+        "description": call["input"]["description"],
+        "toolUseId": call["id"],
         "spawnDepth": 1,
         "requestShape": "foreground",
         "requestNonInteractive": True,
         "model": MODEL,
         "pickedEffortModel": MODEL,
+    }
+
+
+def report(agent_id: str, text: str) -> Json:
+    """What the main agent reads of a subagent's last words."""
+    words = "\n".join(f"  {line}" for line in text.split("\n"))
+    more = f"(use SendMessage with to: '{agent_id}', summary: '<5-10 word recap>' to continue this agent)"
+    used = "<usage>subagent_tokens: 2\ntool_uses: 0\nduration_ms: 1</usage>"
+    return {"type": "text", "text": f"{HANDED_BACK}\n{words}\nagentId: {agent_id} {more}\n{used}"}
+
+
+def finished(call: Mapping[str, Any], agent_id: str, text: str) -> Json:
+    """What the tool that starts a subagent answers."""
+    return {
+        "status": "completed",
+        "prompt": call["input"]["prompt"],
+        "agentId": agent_id,
+        "agentType": call["input"]["subagent_type"],
+        "harnessNoteCount": 0,
+        "harnessTailCount": 0,
+        "harnessSectionHash": "6a04e1bdd49a9a5b",
+        "content": [{"type": "text", "text": text}],
+        "resolvedModel": MODEL,
+        "totalDurationMs": 1,
+        "totalTokens": 2,
+        "totalToolUseCount": 0,
+        "usage": USAGE,
+        "canContinueAgent": True,
     }
 
 

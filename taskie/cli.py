@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-INSTALLED = "client"  # a command of pytest_taskie, which a clone alone does not offer
+INSTALLED = ("check", "client", "new-hook", "try")  # of pytest_taskie, which a clone alone does not offer
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -145,7 +145,7 @@ def _installation() -> str:
 def _foreign(name: str, known: Sequence[str]) -> Callable[[Sequence[str]], int]:
     entry = _plugged_in().get(name)
     if entry is None:
-        if name == INSTALLED:
+        if name in INSTALLED:
             raise CommandError(f"the command {name!r} needs an installation: {_installation()}", USAGE_ERROR)
         import difflib
 

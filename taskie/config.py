@@ -213,7 +213,7 @@ def _file(path: str, is_pyproject: bool, warnings: list[str]) -> list[tuple[str,
     try:
         if not mode_of(path):
             return []
-        tables = _read_toml(path, is_pyproject)
+        tables = read_toml(path, is_pyproject)
     except StoreError as error:
         warnings.append(f"{path}: {error}; its settings are not used")
         return []
@@ -284,7 +284,7 @@ def _flat(tables: dict[str, Any], path: str, warnings: list[str]) -> list[tuple[
     return found
 
 
-def _read_toml(path: str, is_pyproject: bool) -> dict[str, Any]:
+def read_toml(path: str, is_pyproject: bool) -> dict[str, Any]:
     try:
         path = os.path.realpath(path)  # people keep their configuration behind links
         data = read_regular(path)

@@ -27,10 +27,10 @@ def programs(root: str, texts: Iterable[bytes], inner: str = "") -> list[tuple[s
 
     DiskError where the disk does not say.
     """
-    names = _names(texts)
+    words = names(texts)
     files: list[str] = []
     bases = {inner} if inner else set()
-    for name in names:
+    for name in words:
         mode = mode_of(os.path.join(root, name), follow=True)
         if stat.S_ISREG(mode):
             files.append(name)
@@ -38,10 +38,10 @@ def programs(root: str, texts: Iterable[bytes], inner: str = "") -> list[tuple[s
             bases.add(name)
         elif name.endswith("/*"):
             bases.update(os.path.join(name[:-2], each) for each in names_in(os.path.join(root, name[:-2])))
-    if len(bases) * len(names) > MOST:
+    if len(bases) * len(words) > MOST:
         raise StoreError("its commands name too many files to look at")
     for base in bases:
-        paths = (os.path.join(base, name) for name in names)
+        paths = (os.path.join(base, name) for name in words)
         files += [path for path in paths if stat.S_ISREG(mode_of(os.path.join(root, path), follow=True))]
     found: dict[tuple[str, bytes], None] = {}
     for name in sorted(files):
@@ -79,7 +79,8 @@ def _below(root: str, path: str) -> str | None:
     return path[len(root) + 1 :] if path.startswith(f"{root}/") else None
 
 
-def _names(texts: Iterable[bytes]) -> list[str]:
+def names(texts: Iterable[bytes]) -> list[str]:
+    """The words of commands that may be names of files."""
     words: set[bytes] = set()
     for text in texts:
         words.update(text.translate(_APART).split())

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from pytest_taskie.client._mcp import McpServer
     from pytest_taskie.client._scripted import ScriptedClient
     from pytest_taskie.client._server import Other
+    from pytest_taskie.simulated._client import SimulatedClient
 
     C = TypeVar("C", bound=ScriptedClient)
 
 ANY = "any_client"
+# In place of a client's version: the client's loop without the client.
+SIMULATED = "simulated"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,7 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         metavar="PATH|VERSION",
         help="the real client to test in: a version in the cache (2.1.197, codex@0.166.0, claude@known) or a program's "
-        "path (codex=/a/program). The variable TASKIE_CLIENT and the ini key taskie_client do the same. Default: the "
+        "path (codex=/a/program), or `simulated`: the client's loop without one. The variable TASKIE_CLIENT and the "
+        "ini key taskie_client do the same. Default: the "
         "newest in the cache.",
     )
     parser.addini(
@@ -71,10 +75,33 @@ def wanted(kind: Kind, config: pytest.Config) -> Wanted:
 
     given, variable = config.getoption("--taskie-client"), os.environ.get("TASKIE_CLIENT", "")
     for source in (given or [], shlex.split(variable), config.getini("taskie_client")):
-        chosen = [found for found in map(parse_wanted, source) if found.kind == kind]
+        real = (name for name in source if name != SIMULATED)
+        chosen = [found for found in map(parse_wanted, real) if found.kind == kind]
         if chosen:
             return chosen[-1]
     return Wanted(kind)
+
+
+def simulated(config: pytest.Config, otherwise: bool) -> bool:
+    """Whether Claude Code is simulated: the last word of the option, or of TASKIE_CLIENT, about it."""
+    from pytest_taskie.client._installation import parse_wanted
+
+    for source in (config.getoption("--taskie-client") or [], shlex.split(os.environ.get("TASKIE_CLIENT", ""))):
+        about = [name for name in source if name == SIMULATED or parse_wanted(name).kind == "claude"]
+        if about:
+            return about[-1] == SIMULATED
+    return otherwise
+
+
+def simulations(request: pytest.FixtureRequest) -> Iterator[type[SimulatedClient]]:
+    """The class of the simulated client, bound to this test."""
+    from pytest_taskie._running import entrance_of
+    from pytest_taskie.simulated._client import SimulatedClient, Stage
+
+    entrance = entrance_of(request.config.getini("taskie_network"))
+    stage = Stage(request.getfixturevalue("_taskie_project"), entrance)
+    yield type("SimulatedClient", (SimulatedClient,), {"_stage": stage})
+    _fail_for([complaint for made in stage.clients for complaint in made.complaints()])
 
 
 def installation(kind: Kind, config: pytest.Config) -> Installation:
@@ -179,8 +206,11 @@ def mcp_server(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], McpS
     return lambda name: McpServer(name, folder / name)
 
 
-def _fixture(row: ClientKind) -> Callable[..., Iterator[type[ScriptedClient]]]:
-    def client(request: pytest.FixtureRequest) -> Iterator[type[ScriptedClient]]:
+def _fixture(row: ClientKind) -> Callable[..., Iterator[type[ScriptedClient] | type[SimulatedClient]]]:
+    def client(request: pytest.FixtureRequest) -> Iterator[type[ScriptedClient] | type[SimulatedClient]]:
+        if row.kind == "claude" and simulated(request.config, otherwise=False):
+            yield from simulations(request)
+            return
         yield from clients(row.kind, class_of(row), request)
 
     client.__doc__ = f"A real {row.title} with a scripted model and no network: docs/real-client.md."
@@ -188,6 +218,15 @@ def _fixture(row: ClientKind) -> Callable[..., Iterator[type[ScriptedClient]]]:
 
 
 globals().update({row.fixture: _fixture(row) for row in CLIENTS.values()})
+
+
+@pytest.fixture
+def session(request: pytest.FixtureRequest) -> Iterator[type[ScriptedClient] | type[SimulatedClient]]:
+    """The client's loop without the client; with `--taskie-client 2.1.327` the real one, the test unchanged."""
+    if simulated(request.config, otherwise=True):
+        yield from simulations(request)
+    else:
+        yield from clients("claude", class_of(CLIENTS["claude"]), request)
 
 
 @pytest.fixture(params=KINDS)

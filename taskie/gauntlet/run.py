@@ -256,16 +256,12 @@ class _Run:
         return running
 
     def _is_own(self, job: Job) -> bool:
-        """Whether git tracks the program of a check: then nobody but the agent can be to blame that it is missing."""
-        import shlex
+        """Whether a program of a check is the project's own: then nobody but the agent can be to blame for its loss."""
+        from taskie.gauntlet.own_programs import gone
 
+        directory = getattr(job.gate, "working_directory", None) or job.directory
         try:
-            program = shlex.split(job.gate.described(self.config))[0]
-        except (ValueError, IndexError):
-            return False
-        path = os.path.normpath(os.path.join(job.directory, program))
-        try:
-            return os.sep in program and self.repository.attempt(["ls-files", "--error-unmatch", "--", path])[0] == 0
+            return gone(self.repository, self.base.since, directory, job.gate.described(self.config))
         except Unable:
             return False
 

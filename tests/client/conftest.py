@@ -13,8 +13,8 @@ import pytest
 
 from pytest_taskie import Project, _contract
 from pytest_taskie._judgement import Reading, judge
-from pytest_taskie.client import ClaudeClient
-from pytest_taskie.client._fixtures import check_isolation, installation
+from pytest_taskie.client import ClaudeClient, ScriptedClient
+from pytest_taskie.client._fixtures import check_isolation, installation, simulations
 from pytest_taskie.client._scripted import Bench
 
 from .effects import EFFECT, FACT
@@ -34,6 +34,7 @@ OLDEST = (2, 1, 326)
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes long, and so comes first: at the end one worker would wait for it.")
+    config.addinivalue_line("markers", "in_both: a test that runs in the real client and in the simulation")
 
 
 @pytest.hookimpl(trylast=True)  # after they were shuffled
@@ -67,9 +68,25 @@ def judge_here(pytestconfig: pytest.Config) -> Callable[..., Reading]:
     return partial(judge, version=installation("claude", pytestconfig).version)
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test of what is simulated runs twice: in the real client, and in the simulation."""
+    if metafunc.definition.get_closest_marker("in_both"):
+        metafunc.parametrize("claude_client", ["real", "simulated"], indirect=True)
+
+
 @pytest.fixture
-def claude_client(claude_client: type[ClaudeClient], version: tuple[int, ...]) -> type[ClaudeClient]:
+def simulation(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The simulated client in this test's project."""
+    yield from simulations(request)
+
+
+@pytest.fixture
+def claude_client(request: pytest.FixtureRequest, version: tuple[int, ...]) -> type[ClaudeClient]:
     """In the mode in which the tools that a test allows are run without asking a server whether they are safe."""
+    if getattr(request, "param", "real") == "simulated":
+        simulated: type[ClaudeClient] = request.getfixturevalue("simulation")
+        return simulated
+    claude_client: type[ClaudeClient] = request.getfixturevalue("claude_client")
 
     class InDefaultMode(claude_client):  # type: ignore[misc, valid-type]  # the fixture's class
         def __init__(self, *, args: Sequence[str] = (), **more: Any) -> None:
@@ -156,6 +173,42 @@ def measures(
     wrong: list[str] = []
     yield write
     assert wrong == []
+
+
+@pytest.fixture
+def finds(
+    any_client: type[ScriptedClient], request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
+) -> Iterator[Callable[..., None]]:
+    """Keep what was found of a row of a section of the contract data, which has to say the same."""
+    installation = any_client._bench.installation  # type: ignore[union-attr]  # the fixture's class has one
+    data = _contract.load(installation.kind, installation.version)
+    wrong: list[str] = []
+
+    def write(section: str, name: str, **facts: Any) -> None:
+        record_property(FACT, json.dumps([section, name, facts, request.node.nodeid]))
+        row = data.get(section, {}).get(name, {})
+        known = {key: row.get(key) for key in facts}
+        if known != facts:
+            wrong.append(f"{section}, {name}: {facts}, and the data say {known}")
+
+    yield write
+    assert wrong == []
+
+
+@pytest.fixture
+def keeps_of(
+    any_client: type[ScriptedClient], request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
+) -> Callable[[str, str, str], list[str]]:
+    """Keep the effect of a kind of output for the contract data; and say how the data differ."""
+    installation = any_client._bench.installation  # type: ignore[union-attr]  # the fixture's class has one
+    outputs = _contract.load(installation.kind, installation.version)["outputs"]
+
+    def write(event: str, name: str, effect: str) -> list[str]:
+        record_property(EFFECT, json.dumps([event, name, effect, request.node.nodeid]))
+        known = outputs.get(event, {}).get("kinds", {}).get(name, {}).get("effect")
+        return [] if known == effect else [f"{name}: {effect}, and the data say {known}"]
+
+    return write
 
 
 def tells(run: Any, text: str) -> bool:

@@ -295,7 +295,7 @@ def test_from_nothing_to_complete(claude_client: Client, project: Project) -> No
     tasks = [ask, *story.make_tasks(), "Tasks are there.", *story.answer(REVIEWS["tasks-review"])]
     run = story.run("/taskie:continue-plan one", *tasks)
     assert story.asked_next(run)["action"] == "create-tasks"
-    assert story.state() == ("tasks-review", "complete-task")
+    assert story.state("phase", "next_phase", "consecutive_clean") == ("tasks-review", "complete-task", 2)
 
     first_task(story, "complete-task")
     run = second_task(story, "complete-task")
@@ -307,7 +307,10 @@ def test_from_nothing_to_complete(claude_client: Client, project: Project) -> No
     last = REVIEWS["all-code-review"]
     run = story.run("/taskie:continue-plan three", ask, "Stopping.", *story.answer(last, 1), *story.answer(last, 2))
     assert story.asked_next(run)["action"] == "stop"
+    assert [stop.decision for stop in run.stops] == ["block", "block", None]
+    assert f"perform the {last.post} action" in run.feedback[0]
     assert story.state() == ("all-code-review", "complete")
+    assert story.state("phase_iteration", "consecutive_clean") == (3, 2)
 
     run = story.run("/taskie:continue-plan four", ask, story.set("phase=complete", "next_phase=null"), "All done.")
     assert story.asked_next(run)["action"] == "complete"

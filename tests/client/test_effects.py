@@ -31,6 +31,8 @@ pytestmark = pytest.mark.client
 OLDEST = (2, 1, 326)
 # Whose hooks are needed, too.
 BESIDE = {"WorktreeRemove": ["WorktreeCreate"], "SessionStart": ["FileChanged"], "CwdChanged": ["FileChanged"]}
+# Where an MCP server is needed.
+ASKED_BY_A_SERVER = ("Notification", "Elicitation", "ElicitationResult", "PostToolUse")
 # Each of them is a start of the client.
 SETUP = ("nothing", "text", "block", "exit-2", "context")
 # Whose reason the model reads; of a switch of the model, who has asked for it.
@@ -56,11 +58,12 @@ def stage(
         folder = tmp_path / "stage"
         events = {event, *BESIDE.get(event, ())}
         server = mcp_server("asks")
+        asks = server.args if event in ASKED_BY_A_SERVER else ()
         tools = TOOLS if event in ASKS_FOR_BASH else f"{TOOLS},Bash"
         settings = json.dumps(hook_settings(folder, events))
         client = claude_client(
             tools=tools,
-            args=["--settings", settings, *server.args, *args],
+            args=["--settings", settings, *asks, *args],
             env={"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP": "0", **(env or {})},
         )
         found = Stage(client, folder)

@@ -58,6 +58,7 @@ def group(command: str, matcher: str) -> list[Any]:
     return [{"matcher": matcher, "hooks": [{"type": "command", "command": command}]}]
 
 
+@pytest.mark.in_both
 def test_the_stdin_of_hooks_wherever_they_are(
     claude_client: type[ClaudeClient], project: Project, tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ def test_the_stdin_of_hooks_wherever_they_are(
     assert run.stops == ()
 
 
+@pytest.mark.in_both
 def test_events_of_which_the_client_reports_nothing(claude_client: type[ClaudeClient]) -> None:
     client = claude_client(hooks={"SessionEnd": "cat > /dev/null"})
     client.agent("Done.")
@@ -97,6 +99,7 @@ def test_events_of_which_the_client_reports_nothing(claude_client: type[ClaudeCl
     assert (run.stdout, run.outcome, run.cancelled) == (None, None, False)
 
 
+@pytest.mark.in_both
 def test_what_was_cancelled(claude_client: type[ClaudeClient]) -> None:
     client = claude_client(hooks={"PreToolUse": [{"command": "sleep 60", "timeout": 1}, "exit 0"]})
     client.agent(bash("echo a"), "Done.")
@@ -106,6 +109,7 @@ def test_what_was_cancelled(claude_client: type[ClaudeClient]) -> None:
 
 
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart"])
+@pytest.mark.in_both
 def test_context_that_landed(event: str, claude_client: type[ClaudeClient]) -> None:
     client = claude_client(hooks={event: says(event, "the moon is full")})
     client.agent(bash("echo a"), "the sun is up")

@@ -46,6 +46,7 @@ def test_last_assistant_message(claude_client: Any, version: Any, observe: Obser
         assert run.stops[0].stdin["last_assistant_message"] == "The last words."
 
 
+@pytest.mark.in_both
 def test_unread_stdin_is_not_an_error(claude_client: Any, hook_file: Any) -> None:
     client = claude_client(hooks={"Stop": "exec true"})
     client.agent("Done. " + "x" * 200_000)
@@ -107,6 +108,7 @@ def test_a_deleted_working_directory(
     assert run.exit_code == 0
 
 
+@pytest.mark.in_both
 def test_pre_tool_use_denies(claude_client: Any, hook_file: Any, project: Any, version: Any) -> None:
     deny = {
         "hookEventName": "PreToolUse",

@@ -33,7 +33,15 @@ def plan(plan: Plan) -> Plan:
     return plan
 
 
-@pytest.fixture(params=["plain", "a path with a blank"])
+BLANK = "a path with a blank"
+
+
+def places(*of: tuple[str, str]) -> pytest.MarkDecorator:
+    """Each scope once, from the one place or from the other."""
+    return pytest.mark.parametrize(("scope", "taskie"), of, indirect=["taskie"])
+
+
+@pytest.fixture(params=[BLANK])
 def taskie(request: pytest.FixtureRequest, project: Project, tmp_path: Path) -> Taskie:
     """The command, of this repository or of a copy elsewhere; it must succeed."""
     place = ROOT
@@ -75,7 +83,7 @@ def not_blocked(client: Any) -> bool:
     return list(client.prompt("and now").feedback) == []
 
 
-@pytest.mark.parametrize("scope", ["--local", "--project", "--user"])
+@places(("--local", BLANK), ("--project", "plain"), ("--user", BLANK))
 def test_claude_fires_the_hook(scope: str, taskie: Taskie, claude_client: Client, plan: Plan, project: Project) -> None:
     name = "settings.local.json" if scope == "--local" else "settings.json"
     settings = (project.home if scope == "--user" else project.path) / ".claude" / name
@@ -232,7 +240,7 @@ def codex_home(project: Project) -> Path:
     return home
 
 
-@pytest.mark.parametrize("scope", ["--user", "--project"])
+@places(("--user", BLANK), ("--project", "plain"))
 def test_codex_fires_the_hook(
     scope: str, taskie: Taskie, codex_client: Client, codex_home: Path, plan: Plan, project: Project
 ) -> None:
@@ -256,7 +264,7 @@ def test_codex_skips_the_hook_until_it_is_trusted(
     assert not_blocked(codex_client(env=elsewhere, trust_hooks=False))
 
 
-@pytest.mark.parametrize("scope", ["--user", "--project"])
+@places(("--user", "plain"), ("--project", BLANK))
 def test_codex_knows_the_commands(scope: str, taskie: Taskie, codex_client: Client, codex_home: Path) -> None:
     elsewhere = {"CODEX_HOME": str(codex_home)}
     taskie("install", "--client", "codex", scope, env=elsewhere)

@@ -77,6 +77,7 @@ def test_spelling_of_the_command(
         assert ran(project) is runs
 
 
+@pytest.mark.in_both
 def test_missing_run_bit_is_silent(claude_client: Any, plugin: Maker, project: Any) -> None:
     root = plugin('"${CLAUDE_PLUGIN_ROOT}"/hooks/hook.sh')
     (root / "hooks" / "hook.sh").chmod(0o644)

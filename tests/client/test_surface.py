@@ -33,7 +33,7 @@ def test_the_data_name_what_the_program_names(found: Any, pytestconfig: pytest.C
     observe("kinds of hooks", ", ".join(found["handlers"]))
     for kind, fields in found["handlers"].items():
         observe(f"fields of a hook's entry, {kind}", ", ".join(fields))
-    observe("fields of an answer", ", ".join(found["answer"]))
+    observe("fields of an answer", ", ".join(sorted(found["answer"])))
     for event, fields in found["outputs"].items():
         observe(f"fields of hookSpecificOutput, {event}", ", ".join(fields))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 from typing import Any, Callable
 
@@ -104,6 +106,33 @@ def test_the_lines_have_the_clients_form(
     for kind, entries in mine.items():
         seen = [form({**entry, "parentUuid": "", "hookInfos": 0, "hookCount": 0}) for entry in theirs[kind]]
         assert [form({**e, "parentUuid": "", "hookInfos": 0, "hookCount": 0}) for e in entries] == seen, kind
+
+
+def test_a_subagent_in_the_main_agents_transcript(claude_client: Any, project: Project, tmp_path: Path) -> None:
+    """When it stops there is the call, and the answer to it when the main agent goes on."""
+    then = tmp_path / "then"
+    keep = (
+        f"import json,sys; print(open(json.load(sys.stdin)['transcript_path']).read(), file=open({str(then)!r}, 'w'))"
+    )
+    client = claude_client(hooks={"SubagentStop": f"{shlex.quote(sys.executable)} -c {shlex.quote(keep)}"})
+    asked = {"prompt": "You are a helper.", "subagent_type": "general-purpose", "run_in_background": False}
+    client.agent(tool("Agent", description="look", **asked), "All done.")
+    client.agent("Looked.", when="You are a helper.")
+    client.prompt("go on")
+    (file,) = (f for f in project.transcript.parent.glob("*.jsonl") if f.name != project.transcript.name)
+    there = project.transcript
+    there.prompt("go on")
+    there.subagent("You are a helper.").says("Looked.")
+    mine = [there.read_text()]
+    there.says("All done.")
+    mine.append(there.read_text())
+    for their_text, my_text in zip((then.read_text(), file.read_text()), mine):
+        theirs, own = lines(their_text.replace("\n\n", "\n")), lines(my_text)
+        for kind in ("assistant: tool_use Agent", "user: tool_result"):
+            forms = [[form({**entry, "parentUuid": ""}) for entry in side.get(kind, [])] for side in (theirs, own)]
+            assert forms[0] == forms[1], kind
+    assert "user: tool_result" in lines(mine[1])
+    assert "user: tool_result" not in lines(mine[0])
 
 
 def test_the_words_after_a_block(written: str, project: Project, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_cap_is_a_variable(claude_client: Any, hook_file: Any, version: Any, obs
     assert (blocks == 2) is (version >= (2, 1, 197))
 
 
+@pytest.mark.in_both
 def test_cap_is_reset_by_a_tool_call(claude_client: Any, hook_file: Any, tmp_path: Path, version: Any) -> None:
     if version < (2, 1, 197):
         pytest.skip("this client has no cap")
@@ -81,6 +82,7 @@ def test_cap_is_reset_by_a_tool_call(claude_client: Any, hook_file: Any, tmp_pat
     assert run.answer == "Done."
 
 
+@pytest.mark.in_both
 def test_hooks_run_in_parallel_and_one_block_is_enough(claude_client: Any, hook_file: Any, tmp_path: Path) -> None:
     # Each waits for the other's file: one after the other, the first would wait in vain.
     wait = "for _ in $(seq 200); do [ -e {other} ] && break; sleep 0.05; done; [ -e {other} ] || exit 1"
@@ -100,6 +102,7 @@ def test_hooks_run_in_parallel_and_one_block_is_enough(claude_client: Any, hook_
     assert second.exists()
 
 
+@pytest.mark.in_both
 def test_two_blocks_are_both_told(claude_client: Any, hook_file: Any, version: Any) -> None:
     one = hook_file("""echo '{"decision":"block","reason":"the first"}'""", "a.sh")
     two = hook_file("""echo '{"decision":"block","reason":"the second"}'""", "b.sh")
@@ -123,6 +126,7 @@ def test_the_same_command_runs_once(claude_client: Any, hook_file: Any, tmp_path
     assert times == 1
 
 
+@pytest.mark.in_both
 def test_system_message_never_reaches_the_model(claude_client: Any, hook_file: Any, version: Any) -> None:
     client = claude_client(
         hooks={"Stop": hook_file("""echo '{"decision":"block","reason":"more","systemMessage":"for the person"}'""")}

@@ -15,8 +15,8 @@ HEAD = """\
 # What differs between versions of Claude Code
 
 Measured, not read: `taskie client check --markdown docs/client-versions.md` ran the contract suite in each of these
-clients and wrote this page. It has the rows that differ; a dash: the version was not asked, since it has no such thing
-or answers otherwise. All that the newest of them does: [contract.md](contract.md).
+clients and wrote this page. It has the rows that differ; a dash: the version was not asked, since it has no such thing.
+All that the newest of them does: [contract.md](contract.md).
 
 """
 OUTCOMES = """\
@@ -33,11 +33,7 @@ SECTIONS = (
     ("What becomes of a Stop hook's output", r"output: ", OUTCOMES),
     ("What becomes of the output of other hooks", r"[A-Z][A-Za-z]+(, .+)?: ", OTHERS),
     ("Blocks, turns and time", r"(blocks|contexts) |outcome of|timeout|times |stop_hook_active|the sign|a Stop's", ""),
-    (
-        "What an event and an entry can hold",
-        r"events of|fields of|stdin|prompt_id|last_assistant|mcp_server|headers",
-        "",
-    ),
+    ("Events, entries and answers", r"(events|kinds|fields) of|stdin|prompt_id|last_|mcp_server|headers", ""),
     ("What surrounds a hook", r"CLAUDE|cwd|shell of|a hook's|fires|Stop when", ""),
     ("Plugins and commands", r"plugin|@file|arguments|skills|an unknown|a command", ""),
     ("A client that a hook starts, and everything else", r"", ""),

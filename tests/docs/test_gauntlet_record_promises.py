@@ -52,7 +52,7 @@ PROMISES = (
     ("those that are left begin again.", DECISIONS, "test_fewer_open_gates_are_progress"),
     ("**Our own files are no change**", FOUR, "test_the_files_of_one_are_no_change_for_another"),
     (
-        "if it was open, if it ran before, or if git tracks its program.",
+        "if it was open, if it ran before, or if git has its program, or had it in the base.",
         CHEATS,
         "test_a_program_of_the_projects_own_has",
     ),

@@ -16,7 +16,7 @@ import pytest
 from support import ROOT
 from support.commands import Taskie
 
-from pytest_taskie import Plan, Project
+from pytest_taskie import Plan, Project, _contract
 from pytest_taskie.client._isolation import CannotIsolate, Program, probe, run
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -124,7 +124,10 @@ def test_the_page_of_versions_is_what_was_measured() -> None:
     assert "Measured, not read: `taskie client check --markdown docs/client-versions.md` ran" in text
     (passed,) = re.findall(r"^\| passed \|(.*)\|$", text, re.MULTILINE)
     (failed,) = re.findall(r"^\| failed \|(.*)\|$", text, re.MULTILINE)
-    assert len(passed.split("|")) >= 6
+    versions = re.findall(r"[0-9.]+", text.partition("| contract suite |")[2].partition("\n")[0])
+    assert len(passed.split("|")) == len(versions) >= 6
+    assert versions[0] == _contract.newest_measured("claude")
+    assert {*versions} <= {*_contract.measured("claude")}
     assert set(failed.replace("|", " ").split()) == {"0"}
 
 

@@ -335,6 +335,38 @@ class TestG18WhatCannotBeRun:
         sh(cheated, how)
         assert_blocked(cheated.stop(), "Its program is the project's own, and cannot be run now")
 
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "./lint.sh",
+            "bash lint.sh",
+            "A=1 ./lint.sh -x",
+            "exec ./lint.sh",
+            "cd . && ./lint.sh",
+            "cd .. && project/lint.sh",
+        ],
+    )
+    @pytest.mark.parametrize(
+        "how",
+        ["rm lint.sh", "git rm -qf lint.sh", "git mv lint.sh x; git commit -qm x", "git rm -qf lint.sh; mkdir lint.sh"],
+    )
+    def test_whatever_its_command_and_whatever_git_was_told(self, gauntlet: Gauntlet, command: str, how: str) -> None:
+        gauntlet.write("lint.sh", "#!/bin/sh\nexit 0\n")
+        (gauntlet.path / "lint.sh").chmod(0o755)
+        gauntlet.check("lint", command)
+        gauntlet.settle()
+        gauntlet.write("work", "x\n")
+        sh(gauntlet, how)
+        assert_blocked(gauntlet.stop())
+
+    def test_a_tool_that_this_machine_lacks_has_not(self, gauntlet: Gauntlet) -> None:
+        """Though it is to look at files of the project's own."""
+        gauntlet.write("tests/test_it.py", "x\n")
+        gauntlet.check("lint", "no-such-tool tests/test_it.py tests")
+        gauntlet.settle()
+        gauntlet.write("work", "x\n")
+        assert gauntlet.stop().json["status"] == "infrastructure_error"
+
     def test_one_that_ran_before_has_failed(self, cheated: Gauntlet, tmp_path: Path) -> None:
         program = tmp_path / "linter"
         program.write_text("#!/bin/sh\nexit 0\n")

@@ -159,7 +159,7 @@ def test_a_hook_that_wakes_the_model_was_not_measured(entry: dict[str, Any]) -> 
         (specific("PreToolUse", permissionDecison="deny"), "PreToolUse", "is permissionDecision meant?"),
         ('{"permissionDecision": "deny"}', "PreToolUse", "deny lost: permissionDecision counts only inside hookSpecif"),
         ('{"additionalContext": "x"}', "PostToolUse", "output lost: additionalContext counts only inside hookSpecific"),
-        (specific("PostToolUse", permissionDecision="deny"), "PostToolUse", "permissionDecision does nothing at PostT"),
+        (specific("PostToolUse", permissionDecision="deny"), "PostToolUse", "at PostToolUse; it is for PreToolUse"),
         (specific("PreToolUse", decision="block"), "PreToolUse", "hookSpecificOutput.decision does nothing at PreTool"),
         (
             specific("PostToolUse", updatedToolOutput="x"),

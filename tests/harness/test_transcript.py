@@ -80,7 +80,8 @@ def test_a_subagents_stop_has_a_transcript_of_its_own(run_hook: RunHook, events:
     main = project.transcript.read_text()
     event = events.subagent_stop(agent_id="a7", last_assistant_message="Looked.")
     assert_blocked(run_hook(event, command=BLOCK), "^not yet$")
-    assert project.transcript.read_text() == main
+    (added,) = project.transcript.read_text().removeprefix(main).splitlines()
+    assert json.loads(added)["message"]["content"][0]["name"] == "Agent"
     read = r"""
 import json, sys
 said = [json.loads(line) for line in open(json.load(sys.stdin)["agent_transcript_path"])]
@@ -90,6 +91,29 @@ print(json.dumps({"systemMessage": str([one if isinstance(one, str) else one[0][
     again = events.subagent_stop(agent_id="a7", last_assistant_message="Looked again.")
     heard = run_hook(again, command=["python3", "-c", read])
     assert heard.system_message == "['Look at it.', 'Looked.', 'Stop hook feedback:\\nnot yet', 'Looked again.']"
+
+
+def test_what_it_says_is_the_answer_to_the_main_agents_call(
+    run_hook: RunHook, events: Events, project: Project
+) -> None:
+    """Not before it has stopped; then with whatever comes next, and once."""
+    helper = project.transcript.subagent("Count the files.", agent_id="a8")
+    run_hook(events.subagent_stop(agent_id="a8", last_assistant_message="One.\nOr two."), command="true")
+    for words in ("It is one.", "Really."):
+        run_hook(events.stop(last_assistant_message=words), command="true")
+    said = [json.loads(line) for line in project.transcript.read_text().splitlines()]
+    call, answer, *after = [entry["message"]["content"] for entry in said if "message" in entry][2:]
+    assert (call[0]["name"], call[0]["input"]["prompt"]) == ("Agent", "Count the files.")
+    assert (answer[0]["type"], answer[0]["tool_use_id"]) == ("tool_result", call[0]["id"])
+    assert "\n  One.\n  Or two.\nagentId: a8 " in answer[0]["content"][0]["text"]
+    assert [one[0]["text"] for one in after] == ["It is one.", "Really."]
+    assert json.loads(helper.with_suffix(".meta.json").read_text())["toolUseId"] == call[0]["id"]
+
+
+def test_a_transcript_that_is_the_tests_own_has_no_such_call(project: Project) -> None:
+    project.transcript.write_text("mine\n")
+    project.transcript.subagent("Count the files.", agent_id="a8").says("One.")
+    assert project.transcript.read_text() == "mine\n"
 
 
 def test_a_subagent_that_the_test_tells_of(run_hook: RunHook, events: Events, project: Project) -> None:

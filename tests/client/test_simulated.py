@@ -1,0 +1,149 @@
+"""The simulated session and the real client leave the same trace of sessions that nobody has chosen.
+
+A few in every run. More, and others: `SESSIONS=500 SESSIONS_FROM=1000 pytest tests/client/test_simulated.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from pytest_taskie import Project
+from pytest_taskie._running import entrance_of
+from pytest_taskie.client import ClaudeClient, Run, repeat, tool
+from pytest_taskie.simulated._client import SimulatedClient, Stage
+from pytest_taskie.simulated._refusing import NotMeasuredHere
+
+from .random_sessions import Making, Scenario
+from .tracing import differences, trace
+
+pytestmark = pytest.mark.client
+COUNT = int(os.environ.get("SESSIONS", "6"))
+FIRST = int(os.environ.get("SESSIONS_FROM", "0"))
+Both = Callable[[Scenario], "list[str] | None"]
+
+
+@pytest.fixture
+def twin(tmp_path: Path, _taskie_path: str) -> Iterator[Callable[..., SimulatedClient]]:
+    """Make a simulated client in a project of its own."""
+    stages: list[Stage] = []
+
+    def make(**options: Any) -> SimulatedClient:
+        stage = Stage(Project(tmp_path / f"twin{len(stages)}", _taskie_path), entrance_of(None))
+        stages.append(stage)
+        kind: type[SimulatedClient] = type("SimulatedClient", (SimulatedClient,), {"_stage": stage})
+        return kind(**options)
+
+    yield make
+    assert [complaint for stage in stages for made in stage.clients for complaint in made.complaints()] == []
+
+
+@pytest.fixture
+def both(
+    claude_client: type[ClaudeClient], project: Project, twin: Callable[..., SimulatedClient], tmp_path: Path
+) -> Both:
+    """Run a scenario in both, and say where they differ; None if the simulation refuses it."""
+
+    def compare(scenario: Scenario) -> list[str] | None:
+        options: dict[str, Any] = {"settings": {"hooks": scenario.settings}}
+        if scenario.plugin:
+            root = tmp_path / "plug"
+            (root / ".claude-plugin").mkdir(parents=True)
+            (root / "hooks").mkdir()
+            (root / ".claude-plugin" / "plugin.json").write_text('{"name": "plug"}')
+            (root / "hooks" / "hooks.json").write_text(json.dumps({"hooks": scenario.plugin}))
+            options["plugin"] = root
+        simulated = twin(**options)
+        scenario.arrange(simulated.project.path)
+        try:
+            first = _run(simulated, scenario)
+        except NotMeasuredHere as why:
+            print(why)
+            return None
+        scenario.arrange(project.path)
+        real = claude_client(**options)
+        second = _run(real, scenario)
+        for client in (simulated, real):
+            # What is left over of the script is the same in both, or else the traces differ.
+            client._script.agents.clear()
+        return differences(trace(first, simulated.project.path), trace(second, project.path))
+
+    return compare
+
+
+def _run(client: Any, scenario: Scenario) -> Run:
+    client.agent(*scenario.turns)
+    run: Run = client.prompt("go on")
+    return run
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+def test_a_random_session(both: Both, seed: int) -> None:
+    found = both(Making(seed).scenario())
+    if found is None:
+        print("REFUSED")
+        return
+    assert not found, "\n".join(found)
+
+
+CALLS = [
+    tool("Bash", command="echo hi", description="d"),
+    ["Some words.", tool("Bash", command="echo out; echo err >&2; exit 3", description="d")],
+    tool("Write", file_path="new.txt", content="a\n"),
+    tool("Write", file_path="a.txt", content="b"),
+    tool("Read", file_path="a.txt"),
+    tool("Edit", file_path="a.txt", old_string="b", new_string="c"),
+    tool("Edit", file_path="a.txt", old_string="nope", new_string="2"),
+    tool("Edit", file_path="b.txt", old_string="one", new_string="1", replace_all=True),
+    tool("Edit", file_path="b.txt", old_string="1", new_string="x"),
+    tool("Edit", file_path="nowhere", old_string="a", new_string="b"),
+    tool("Edit", file_path="made.txt", old_string="", new_string="b"),
+    tool("Edit", file_path="b.txt", old_string="x", new_string="x"),
+    [tool("Write", file_path="w1", content="1"), tool("Write", file_path="w2", content="2\n")],
+    tool("Read", file_path="sub"),
+    tool("Read", file_path="nothing"),
+    tool("Read", file_path="empty"),
+    tool("Read", file_path="b.txt", offset=2, limit=1),
+    tool("Glob", pattern="*.nope"),
+    tool("Glob", pattern="**/*.py"),
+    tool("Grep", pattern="import"),
+    tool("Grep", pattern="nothing like it"),
+    tool("Grep", pattern="import", output_mode="content"),
+    tool("Bash", command="cd sub && ls", description="d"),
+    tool("Bash", command="pwd; ls nothing", description="d"),
+    tool("Glob", pattern="*.py"),
+    tool("Bash", command="cd ..", description="d"),
+    tool("Bash", command="cd /", description="d"),
+    tool("Bash", command="printf 'a\\n\\nb\\n\\n'", description="d"),
+    tool("Bash", command="mkdir zz && touch yy", description="d"),
+    tool("Bash", command="nosuchcommand", description="d"),
+    tool("Bash", command="sleep 5", timeout=300, description="d"),
+    tool("Bash", command="grep q b.txt", description="d"),
+    tool("Bash", command="kill -9 $$", description="d"),
+    tool("Bash", cmd="x"),
+    tool("Read"),
+    "Done.",
+]
+EVERYWHERE = (
+    *("SessionStart", "UserPromptSubmit", "MessageDisplay", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
+    *("PostToolBatch", "CwdChanged", "Stop", "SessionEnd"),
+)
+
+
+def test_every_tool(both: Both) -> None:
+    """Each answer, and each event with all its fields."""
+    hooks = {event: [{"hooks": [{"type": "command", "command": f": {event}"}]}] for event in EVERYWHERE}
+    files = {"a.txt": "one\ntwo\n", "b.txt": "one\ntwo\none\n", "sub/c.py": "import os\n", "empty": ""}
+    found = both(Scenario(hooks, {}, files, CALLS))
+    assert found == [], "\n".join(found or ["refused"])
+
+
+def test_the_cap(both: Both) -> None:
+    hooks = {"Stop": [{"hooks": [{"type": "command", "command": "echo again >&2; exit 2"}]}]}
+    call = tool("Bash", command="true", description="d")
+    assert both(Scenario(hooks, {}, {}, ["Done.", "Done.", call, repeat("Done.")])) == []
