@@ -18,6 +18,7 @@ import support
 from pytest_taskie import Plan, Project
 from pytest_taskie.client import ScriptedClient, Turn, repeat, shell, tool, verdict
 from pytest_taskie.client._kinds import KINDS
+from taskie.plans.phases import REVIEWS
 from taskie.project import plugin_root
 from taskie.protocol import parse_event
 from taskie.setup import clients
@@ -30,8 +31,22 @@ ROOT = Path(plugin_root())
 HOOK = shlex.quote(str(ROOT / "hooks" / "stop-hook.sh"))
 OTHERS = [kind for kind in KINDS if kind != "claude"]
 NEW = [kind for kind in OTHERS if kind != "codex"]
-ASKS = "plan review action"
+REVIEW = REVIEWS["code-review"]
+ASKS = "code review action"
+TASK = """\
+# Task
+
+### Subtask 1.1: Do it
+- **Status**: done
+- **Must-run commands**: `touch ran`
+"""
 MODEL = {"gemini": "gemini-2.5-pro"}  # it takes no name that it does not know
+SESSIONS = {
+    "codex": ".codex/sessions/**/*.jsonl",
+    "copilot": ".copilot/session-state/*/events.jsonl",
+    "qwen": ".qwen/projects/*/chats/*.jsonl",
+    "gemini": ".gemini/tmp/*/chats/*.jsonl",
+}
 THEIRS = {"mine": {"is": [1, 2.5]}}
 # What would say that a stop is not the first one of its turn.
 FORGETS = """\
@@ -95,7 +110,8 @@ def test_the_loop_is_installed_runs_and_is_taken_out(
     (project.path / "x.py").write_text("x = 1\n")
     project.git("add", "-A")
     project.git("commit", "-qm", "The first commit")
-    plan.state.write(review_model=model)
+    plan.write("task-1.md", TASK)
+    plan.state.write(review_model=model, next_phase=REVIEW.phase, current_task="1")
     settings = Path(clients.CLIENTS[kind].folder_of("project", str(project.path), {}), clients.CLIENTS[kind].file)
     settings.parent.mkdir(parents=True)
     if kind in ("qwen", "gemini"):
@@ -103,26 +119,36 @@ def test_the_loop_is_installed_runs_and_is_taken_out(
     taskie("install", "--client", kind, "--project")
 
     typed, takes_up = command(kind, "continue-plan")
-    post = [shell(f"echo '# Fixed' > {plan.path}/plan-post-review-{number}.md") for number in (1, 2)]
-    file = plan.path / "plan-review-1.md"
-    stolen: list[Turn] = [shell("touch stolen"), shell("cat x.py > stolen"), write(kind, project.path / "stolen", "x")]
-    first: list[Turn] = [shell("git log --oneline"), *(stolen if kind in NEW else []), write(kind, file, "# Review 1")]
-    again = [write(kind, plan.path / f"plan-review-{number}.md", f"# Review {number}") for number in (2, 3)]
-    client = any_client()
+    post = [shell(f"echo '# Fixed' > {plan.path / REVIEW.post_file(number, '1')}") for number in (1, 2)]
+    written = [write(kind, plan.path / REVIEW.file(number, "1"), f"# Review {number}") for number in (1, 2, 3)]
+    stolen: list[Turn] = [
+        shell("git log --output=looked"),
+        shell("touch stolen"),
+        shell("cat x.py > stolen"),
+        write(kind, project.path / "stolen", "x"),
+    ]
+    first: list[Turn] = [shell("git log --oneline"), shell("touch ran"), *(stolen if kind in NEW else []), written[0]]
+    fired = project.home / "fired"
+    client = any_client(hooks={"PreToolUse": f'[ -z "$TASKIE_HOOK_SKIP" ] || touch {fired}'})
     client.agent(*takes_up, "Written.", post[0], "Fixed it.", post[1], "Fixed it again.")
-    client.agent(*first, verdict("FAIL"), again[0], verdict("PASS"), again[1], verdict("PASS"), when=ASKS)
+    client.agent(*first, verdict("FAIL"), written[1], verdict("PASS"), written[2], verdict("PASS"), when=ASKS)
     run = client.prompt(f"{typed} and be quick")
 
     assert run.landed(f"{ROOT}/actions/continue-plan.md")
     assert [stop.decision for stop in run.stops] == ["block", "block", None]
     assert [parse_event(json.dumps(stop.stdin).encode()).client for stop in run.stops] == [kind] * 3
-    assert "perform the post-plan-review action" in run.feedback[0]
+    assert f"perform the {REVIEW.post} action" in run.feedback[0]
     after = plan.state.read()
-    assert (after["phase"], after["next_phase"]) == ("plan-review", "create-tasks")
+    assert (after["phase"], after["next_phase"]) == (REVIEW.phase, REVIEW.targets[0])
     assert (after["phase_iteration"], after["consecutive_clean"]) == (3, 2)
     reviews = [json.loads(line) for line in (plan.path / "reviews.jsonl").read_text().splitlines()]
     assert [each["verdict"] for each in reviews] == ["FAIL", "PASS", "PASS"]
+    assert (project.path / "ran").exists()
     assert not (project.path / "stolen").exists()
+    assert (project.path / "looked").exists() is (kind == "copilot"), "which takes that for reading"
+    # Inside the reviewers.
+    assert fired.exists() is (kind in ("copilot", "gemini"))
+    assert len(list(project.home.glob(SESSIONS[kind]))) == (4 if kind in ("copilot", "gemini") else 1)
     asked = [request for request in client.requests if ASKS in request.prompt]
     assert "The first commit" in json.dumps(asked[1].body), "a reviewer may look at git"
 
@@ -149,6 +175,17 @@ def test_autopilot_denies_code_before_the_plan(
     assert not code.exists()
     assert notes.exists()
     assert run.landed("There is no plan yet")
+
+
+@run_in(["copilot"])
+def test_the_hook_in_claudes_settings_of_a_project_runs_in_copilot(
+    any_client: AnyClient, plan: Plan, taskie: Callable[..., str]
+) -> None:
+    plan.remove("plan.md")
+    taskie("install")
+    client = any_client()
+    client.agent("Done.", "Still done.")
+    assert "Missing required file: plan.md" in client.prompt("go on").feedback[0]
 
 
 @run_in(["gemini"])
