@@ -13,19 +13,24 @@ TYPES: Mapping[str, Any] = {"boolean": bool, "string": str, "object": dict, "arr
 NAME = "hookEventName"
 
 
-def refused(document: Mapping[str, Any], contract: Contract) -> str | None:
+def refused(document: Mapping[str, Any], contract: Contract, event: str) -> str | None:
     """Why the client refuses an object, or None."""
+    known = {*contract.fields, *([SPECIFIC] if contract.specific(event) else [])}
     for name in document:
-        if contract.closed and name not in contract.fields:
+        if contract.closed and name not in known:
             return f"{name} is not a field that {contract.client} knows{_meant(name, contract.fields)}"
     wrong = _wrong(document, contract.fields, "")
-    if wrong is None and SPECIFIC in document:
+    if wrong is None and SPECIFIC in document and not contract.loose:
         specific = document[SPECIFIC]
         named = specific.get(NAME)
         if not isinstance(named, str) or not contract.specific(named):
             return f"{SPECIFIC}.{NAME} is {as_text(named)}, which is not an event with such output"
         # Looked at also where the event is another one.
-        wrong = _wrong(specific, contract.specific(named), f"{SPECIFIC}.")
+        own = contract.specific(named)
+        stray = next((name for name in specific if name not in own and name != NAME), None)
+        if contract.closed and stray:
+            return f"{SPECIFIC}.{stray} is not a field that {contract.client} knows{_meant(stray, own)}"
+        wrong = _wrong(specific, own, f"{SPECIFIC}.")
     return wrong
 
 

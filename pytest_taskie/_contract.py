@@ -82,6 +82,22 @@ class Contract:
         return bool(self.outputs.get(EVERY_EVENT, {}).get("closed"))
 
     @property
+    def loose(self) -> bool:
+        """Whether the client takes what is inside an object as it comes, also without the event's name."""
+        return bool(self.outputs.get(EVERY_EVENT, {}).get("loose"))
+
+    @property
+    def flat(self) -> bool:
+        """Whether what belongs inside `hookSpecificOutput` counts outside it too."""
+        return bool(self.outputs.get(EVERY_EVENT, {}).get("flat"))
+
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        """How the client finds an answer in what a hook has printed, where it does not look at stdout alone."""
+        found: Mapping[str, Any] = self.outputs.get(EVERY_EVENT, {}).get("reading", {})
+        return found
+
+    @property
     def events(self) -> list[str]:
         return [name for name in self.outputs if name != EVERY_EVENT]
 

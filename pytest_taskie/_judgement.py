@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from pytest_taskie._accidents import accident, carriage_return
 from pytest_taskie._checking import entry_fault, misplaced
 from pytest_taskie._contract import SPECIFIC, STRICT, Contract, Row, contract, nearest
-from pytest_taskie._parsing import named_loss, printed
+from pytest_taskie._parsing import as_text, named_loss
+from pytest_taskie._sentences import Outcome, how_ended, sentence_of
 from pytest_taskie._sorting import KINDS, Said, given_reason, sort, switches
-
-Outcome = Literal["allowed", "granted", "asked", "blocked", "continued", "stopped", "ended", "deferred", "unknown"]
+from pytest_taskie._streams import answered
 
 NOT_MEASURED = "unknown: not measured; run it in {}_client"
 DECISIONS = {"deny", "decline", "cancel", "block", "ask", "defer", "allow", "accept", "approve"}
@@ -92,7 +92,7 @@ def judged(
     timed_out: bool,
 ) -> Reading:
     """The same by what is known of one client from a version on."""
-    said = Said(event_name, command, exit_code, stderr, printed(stdout, known.fields))
+    said = Said(event_name, command, exit_code, stderr, answered(known, exit_code, stdout, stderr))
     sort(said, known, timed_out)
     said.beside |= switches(entry, known) | ({"plugin"} if plugin else set())
     misentered = entry_fault(entry, event_name, plugin, known)
@@ -159,10 +159,10 @@ def _reading(said: Said, kind: str, row: Row, fault: str | None, known: Contract
     elif kind == "refused" or effect == "refused":
         why = said.refusal or f"{known.client} refuses {kind} as it is here"
         fault = f"{named_loss(said.printed.document)}: {why}"
-    elif kind == "exit-1" and fault is None:
-        fault = f"{_ended(said.exit_code)}, which the client only shows as an error"
+    elif kind == "exit-1" and fault is None and (effect != "blocked" or STRICT in said.beside):
+        fault = f"{how_ended(said.exit_code)}, which the client only shows as an error"
     elif said.exit_code not in (0, 2) and effect in ("allowed", "context", "granted"):
-        fault = f"{_ended(said.exit_code)} beside the JSON"
+        fault = f"{how_ended(said.exit_code)} beside the JSON"
     outcome: Outcome = "allowed" if effect in ("context", "refused") else effect
     reason, decision = _reason(said, kind, row, outcome, known), _decision(said, kind, outcome)
     context = _context(said, kind, row, known)
@@ -173,16 +173,28 @@ def _reading(said: Said, kind: str, row: Row, fault: str | None, known: Contract
         fault = NO_REASON.format("message" if nested else REASONS[kind])
     return Reading(
         outcome,
-        _sentence(said, kind, row, outcome, fault),
+        sentence_of(said, kind, row, outcome, fault),
         decision,
         reason,
-        None if said.refusal else said.document.get("systemMessage") or None,
+        _system_message(said),
         context,
         said.printed.document,
         fault,
-        accident(said.exit_code, said.stderr) if outcome == "blocked" and "exit-2" in (kind, *_shown(said)) else None,
-        _updated_input(said, outcome),
+        _accident(said, kind) if outcome == "blocked" else None,
+        _updated_input(said, outcome, known),
     )
+
+
+def _system_message(said: Said) -> str | None:
+    message = None if said.refusal else said.document.get("systemMessage")
+    return message if isinstance(message, str) and message else None
+
+
+def _accident(said: Said, kind: str) -> str | None:
+    """Why it was not the hook's author who has blocked; where any exit code blocks, every failure may have."""
+    if kind == "exit-1" and STRICT not in said.beside:
+        return accident(2, said.stderr) or f"{how_ended(said.exit_code)}, by which a hook says that it has failed"
+    return accident(said.exit_code, said.stderr) if "exit-2" in (kind, *_shown(said)) else None
 
 
 def _shown(said: Said) -> set[str]:
@@ -209,13 +221,19 @@ def _reason(said: Said, kind: str, row: Row, outcome: Outcome, known: Contract) 
     if outcome == "blocked" and STRICT in said.beside:
         words = known.switches["onFailure"].get("reasons", {}).get(kind, words)
     if words is not None:
-        return str(words).format(command=said.command, stderr=said.stderr.strip() or "No stderr output")
+        return str(words).format(
+            command=said.command,
+            stderr=said.stderr.strip() or "No stderr output",
+            said=said.printed.text,
+            stopReason=said.document.get("stopReason") or "",
+        )
     if kind in ("exit-2", "refused", "exit-1", "timeout"):
         return said.feedback if outcome in ("blocked", "ended") else None
     if said.refusal is not None or outcome == "allowed":
         return None
-    given = given_reason(said)
-    return given or "Blocked by hook" if outcome == "blocked" else given
+    given = given_reason(said, known.reading.get("reasons", ()))
+    words = given if given is None or isinstance(given, str) else as_text(given)
+    return words or str(known.reading.get("no_reason", "Blocked by hook")) if outcome == "blocked" else words
 
 
 def _decision(said: Said, kind: str, outcome: Outcome) -> str | None:
@@ -232,54 +250,19 @@ def _context(said: Said, kind: str, row: Row, known: Contract) -> str | None:
         return said.printed.text if row["effect"] == "context" and not said.printed.text.startswith("{") else None
     of_context = known.row(said.event, "context", ()) if "context" in said.kinds else None
     lost = of_context is not None and of_context["effect"] == "ignored"
-    return None if lost else said.specific.get("additionalContext") or None
+    context = said.specific.get("additionalContext")
+    return None if lost or not isinstance(context, str) else context or None
 
 
-def _updated_input(said: Said, outcome: Outcome) -> dict[str, Any] | None:
+def _updated_input(said: Said, outcome: Outcome, known: Contract) -> dict[str, Any] | None:
     """The input with which the tool is called instead; None where it is not called with one."""
     nested = said.specific.get("decision")
     inside = nested if isinstance(nested, dict) else said.specific
     found = inside.get("updatedInput")
+    needed = known.specific(said.event).get("updatedInput", {}).get("only_with")
+    if needed and needed not in said.kinds:
+        return None
     return found if isinstance(found, dict) and outcome in ("allowed", "granted", "asked") else None
-
-
-def _sentence(said: Said, kind: str, row: Row, outcome: Outcome, fault: str | None) -> str:
-    subject = said.subject
-    if "sentence" in row:
-        return str(row["sentence"])
-    if outcome == "blocked":
-        return _blocked_sentence(said, kind, fault)
-    if outcome == "allowed":
-        if fault:
-            return fault if "cannot be blocked" in fault else f"{subject} is allowed: {fault}"
-        if "object" in said.beside:
-            return f"{subject} is allowed" + (
-                ", with a message to the user" if said.document.get("systemMessage") else ""
-            )
-        return f"{subject} is allowed: " + ("plain text on stdout" if said.printed.text else "nothing on stdout")
-    return {
-        "granted": f"{subject} is granted: the user is not asked any more",
-        "asked": f"{subject} is left to the user: {kind}",
-        "deferred": f"{subject} is put off, and the run ends: {kind}",
-        "stopped": "the turn ends here: continue is false, which beats a block",
-        "ended": "the turn ends here, and the model is told nothing",
-        "continued": f"{subject} is not blocked, but additionalContext goes on with the turn",
-    }[outcome]
-
-
-def _blocked_sentence(said: Said, kind: str, fault: str | None) -> str:
-    subject = said.subject
-    if kind == "exit-2":
-        how = "with its stderr as the reason" if said.stderr or "object" in said.beside else "without a reason"
-        return f"{subject} is blocked by exit 2, {how}"
-    if STRICT in said.beside and kind in ("exit-1", "refused", "timeout"):
-        return f"{subject} is blocked: the hook failed, and onFailure is block ({fault})"
-    if kind == "refused":
-        return f"{subject} is blocked by exit 2, with its stderr as the reason ({fault})"
-    if kind in ("exit-1", "nothing", "text"):
-        return f"{subject} is blocked: {fault or 'the client wants something else on stdout'}"
-    how = "without a reason" if "no-reason" in said.beside else "with a reason"
-    return f"{subject} is blocked {how}"
 
 
 def _other_fault(said: Said, reading: Reading, known: Contract) -> str | None:
@@ -296,7 +279,3 @@ def _other_fault(said: Said, reading: Reading, known: Contract) -> str | None:
             return f"{named_loss(said.document)}: {said.stray}"
         return misplaced(said.printed.document, said.event, known)
     return None
-
-
-def _ended(exit_code: int) -> str:
-    return f"ended by signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_taskie._checking import NAME, refused
-from pytest_taskie._contract import SPECIFIC, Contract, Row
+from pytest_taskie._contract import SPECIFIC, Contract
 from pytest_taskie._parsing import Printed
 
 # In this order the client looks at them; what it ignores leaves the word to the next.
@@ -75,18 +75,19 @@ def sort(said: Said, known: Contract, timed_out: bool) -> None:
         said.beside |= set() if said.stderr else {"silent"}
     elif said.exit_code:
         said.kinds.add("exit-1")
+        said.beside |= {"above-2"} if said.exit_code > 2 else set()
     if document is None:
         said.kinds.add("text" if said.printed.text else "nothing")
         if said.exit_code == 2 and not said.printed.text and MISSING_SCRIPT.search(said.stderr):
             said.beside.add("missing")
         return
-    said.refusal = refused(document, known)
+    said.refusal = refused(document, known, said.event)
     if said.refusal is not None:
         said.kinds.add("refused")
         return
     said.beside.add("object")
     said.kinds.add("nothing")
-    _sort_object(said, document, known.specific(said.event))
+    _sort_object(said, document, known)
     if "other-event" in said.kinds:
         row = known.row(said.event, "other-event", ())
         if row and row["effect"] == "refused":
@@ -94,9 +95,14 @@ def sort(said: Said, known: Contract, timed_out: bool) -> None:
             said.kinds = {"refused"} | (said.kinds & {"exit-2", "exit-1"})
 
 
-def _sort_object(said: Said, document: Mapping[str, Any], own: Mapping[str, Row]) -> None:
+def _sort_object(said: Said, document: Mapping[str, Any], known: Contract) -> None:
+    own = known.specific(said.event)
     specific = document.get(SPECIFIC) or {}
-    if specific and specific[NAME] != said.event:
+    if not isinstance(specific, dict):
+        specific = {}
+    if known.flat:
+        specific = {**{name: document[name] for name in own if name in document}, **specific}
+    if specific and not known.loose and specific[NAME] != said.event:
         said.stray = f"{SPECIFIC} is for {specific[NAME]}, the event is {said.event}"
         said.kinds.add("other-event")
         specific = {}
@@ -112,18 +118,20 @@ def _sort_object(said: Said, document: Mapping[str, Any], own: Mapping[str, Row]
     ):
         if kind in KINDS:
             said.kinds.add(kind)
+    if specific.get("permissionDecision"):
+        said.beside.add("permission")
     if isinstance(nested, dict) and nested.get("interrupt"):
         said.beside.add("interrupt")
     if specific.get("additionalContext"):
         said.kinds.add("context")
-    if said.kinds & {"block", "deny"} and not given_reason(said):
+    if said.kinds & {"block", "deny"} and not given_reason(said, known.reading.get("reasons", ())):
         said.beside.add("no-reason")
 
 
-def given_reason(said: Said) -> str | None:
-    """The reason that the object gives for what it decides."""
+def given_reason(said: Said, names: Iterable[str] = ()) -> Any:
+    """The reason that the object gives for what it decides; `names` are where the client looks for it, in turn."""
     specific = said.specific
-    outer = said.document.get("reason") or None
+    outer = next(filter(None, map(said.document.get, [*names, "reason"])), None)
     nested = specific.get("decision")
     if isinstance(nested, dict):
         return nested.get("message") or outer

@@ -10,6 +10,7 @@ import sys
 from errno import ENOSPC
 
 from taskie import engines, project
+from taskie.clients import SENDERS
 from taskie.errors import USAGE_ERROR, CommandError, Interrupted
 from taskie.protocol import shown
 
@@ -268,10 +269,11 @@ def _add_own(commands: Commands) -> None:
         (
             "install",
             "add the hook to a client's settings, without the plugin",
-            "Adds Taskie's hook to the settings of Claude Code or of Codex: for Stop and, in Claude Code, for "
+            "Adds Taskie's hook to the settings of Claude Code or of another client: for Stop and, but for Codex, for "
             "PreToolUse, which Autopilot needs. Every other setting stays as it is, and the file as it was is kept "
-            "beside it. Running it again changes nothing. For Codex it also adds Taskie's commands. With --project the "
-            "settings get a command that is the same on every machine, and silent for whoever has not run this there.",
+            "beside it. Running it again changes nothing. For another client it also adds Taskie's commands. With "
+            "--project Claude Code's settings get a command that is the same on every machine, and silent for whoever "
+            "has not run this there. Example: taskie install --client gemini.",
         ),
         (
             "uninstall",
@@ -284,10 +286,10 @@ def _add_own(commands: Commands) -> None:
         for choice, help_ in (
             ("local", "for you alone, in this project: .claude/settings.local.json (Claude Code's default)"),
             ("project", "for all who work on this project: .claude/settings.json in the repository's root"),
-            ("user", "in your own settings: holds in all your projects (Codex's default)"),
+            ("user", "in your own settings: holds in all your projects (the default of all other clients)"),
         ):
             scope.add_argument(f"--{choice}", dest="scope", action="store_const", const=choice, help=help_)
-        parser.add_argument("--client", choices=("claude", "codex"), default="claude", help="default: claude")
+        parser.add_argument("--client", choices=tuple(SENDERS), default="claude", help="default: claude")
         if name == "install":
             parser.add_argument("--force", action="store_true", help="even if the plugin already provides the hook")
     doctor = _add(

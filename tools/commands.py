@@ -1,4 +1,4 @@
-"""The table of slash commands, and the two texts made of each row: a skill for Claude Code, a prompt for Codex.
+"""The table of slash commands, and the two texts made of each row: a skill for Claude Code, a prompt for all others.
 
 What a command does is not here: it is in `actions/NAME.md`, or in `tools/bodies/NAME.md` where the command line does
 the work. Commands of the other engines exist in Claude Code only.

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Callable
 
-from tools import commands, contract_page, hooks
+from tools import clients_page, commands, contract_page, hooks
 
 ROOT = Path(__file__).resolve().parent.parent
 # Each file by its path from the repository's root, and what makes its text. One that is generated only in part is
@@ -19,6 +19,7 @@ FILES: list[tuple[str, Callable[[Path], str]]] = [
     ("hooks/stop-hook.sh", hooks.stop_hook),
     ("hooks/hooks.json", hooks.hooks_json),
     ("docs/contract.md", contract_page.page),
+    ("docs/clients.md", clients_page.page),
 ]
 # Every file in these folders must be generated.
 FOLDERS = ("skills", "codex/prompts")

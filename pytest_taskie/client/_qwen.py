@@ -20,7 +20,8 @@ SETTINGS = {
     "general": {"enableAutoUpdate": False, "preventSystemSleep": False},
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},
-    "tools": {"useRipgrep": False},
+    # As it is with -p anyway. In a terminal of its own a short command is now and then told as ended by SIGHUP.
+    "tools": {"useRipgrep": False, "shell": {"enableInteractiveShell": False}},
     "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
 }
 

@@ -129,7 +129,8 @@ class Hooks:
 def _report(started: Json, result: HookResult) -> dict[str, Any]:
     """What the client prints at a hook's end."""
     document = result.reading.document
-    failed = result.exit_code or (document is not None and refused(document, contract("claude")) is not None)
+    refusal = None if document is None else refused(document, contract("claude"), str(started["hook_event"]))
+    failed = result.exit_code or refusal is not None
     return {
         **started,
         "subtype": "hook_response",

@@ -10,15 +10,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from taskie import project
+from taskie.clients import CLAUDE
 from taskie.errors import CommandError
+from taskie.plans.providers import PROVIDERS, provider_of
 from taskie.protocol import BUDGET, MARGIN, shown
-from taskie.setup import paths, probes, settings
+from taskie.setup import clients, paths, probes, settings
 from taskie.setup.probes import Facts, Source
 from taskie.store import LOCK_FILE
 from taskie.terminal import say, steer
 
 Level = Literal["ok", "warning", "error"]
-DEFAULT_TIMEOUT = 600  # the client's, for a hook that names none
 TOO_OLD = (1, 0, 120)  # the newest that is known to refuse --json-schema
 NEW_ENOUGH = (2, 0, 60)  # the oldest that is known to take it
 LOCAL_FROM_BELOW = (
@@ -129,19 +130,21 @@ def _hook(facts: Facts) -> Iterator[Finding]:
 
 def _installation(facts: Facts) -> Iterator[Finding]:
     plugin = _plugin(facts)
-    installed = [(source, handler) for source in facts.sources for handler in settings.handlers(source.settings)]
-    claude = [(source, handler) for source, handler in installed if source.kind != "codex"]
+    installed = [(source, handler) for source in facts.sources for handler in source.handlers()]
+    claude = [(source, handler) for source, handler in installed if source.client == CLAUDE]
     for source in facts.sources:
         if source.problem:
-            yield Finding("warning", "settings", source.problem, "correct it: the client ignores such a file")
+            known = source.client in (CLAUDE, "codex")
+            remedy = "the client ignores such a file" if known else "until then nobody knows whether the hook is there"
+            yield Finding("warning", "settings", source.problem, f"correct it: {remedy}")
     if plugin:
         yield Finding("ok", "settings", f"the plugin {plugin[0]} is enabled in {plugin[1]}")
     works = plugin or any(_unusable(handler, facts) is None for _, handler in installed)
     for source, handler in installed:
         yield from _entry(source, handler, facts, "warning" if works else "error")
     for source in facts.sources:
-        missing = [event for event in settings.SWITCHES if not settings.handlers(source.settings, event)]
-        if missing and source.kind != "codex" and settings.handlers(source.settings):
+        missing = [event for event in clients.events(source.client) if not source.handlers(event)]
+        if missing and source.handlers():
             text = f"{source.path} has the hook for Stop, but not for {' or '.join(missing)}"
             yield Finding("warning", "settings", text, f"`taskie install {_scope(source)}`")
     # The client runs the same words once, whatever files they are in.
@@ -150,6 +153,7 @@ def _installation(facts: Facts) -> Iterator[Finding]:
         text = f"the hook runs {len(run) + bool(plugin)} times at every stop"
         remedy = "keep one: `taskie uninstall`, `taskie uninstall --user` or `claude plugin uninstall taskie`"
         yield Finding("warning", "settings", text, remedy)
+    yield from _twice(facts)
     if not plugin and not installed:
         text = "the hook is installed nowhere: neither in your settings nor in this project's, nor as a plugin"
         remedy = "`taskie install`, or the plugin (a `claude --plugin-dir` is not visible here)"
@@ -157,6 +161,17 @@ def _installation(facts: Facts) -> Iterator[Finding]:
     elif claude and not plugin and facts.cwd != facts.root and not any(_reaches(s, facts) for s, _ in claude):
         text = f"the client reads this project's settings only if it is started in {facts.root}, not below it"
         yield Finding("warning", "settings", text, f"start it in {facts.root}, or `taskie install --user`")
+
+
+def _twice(facts: Facts) -> Iterator[Finding]:
+    """Clients that read another one's hooks beside their own."""
+    for client in clients.OTHERS:
+        also = {os.path.join(facts.root, file) for file in clients.CLIENTS[client].also}
+        own = [each.path for each in facts.sources if each.client == client and each.handlers()]
+        read = [each.path for each in facts.sources if each.client == CLAUDE and each.path in also and each.handlers()]
+        if len(own) + len(read) > 1:
+            text = f"{clients.CLIENTS[client].title} runs the hook at every stop for each of {', '.join([*own, *read])}"
+            yield Finding("warning", "settings", text, f"keep one: `taskie uninstall --client {client}`, or the other")
 
 
 def _reaches(source: Source, facts: Facts) -> bool:
@@ -188,22 +203,24 @@ def _entry(source: Source, handler: Any, facts: Facts, level: Level) -> Iterator
     elif source.kind == "project" and script != settings.LINK:
         text = f"{source.path} names {script}: the clients of all others who share that file report an error"
         yield Finding("warning", "settings", text, "`taskie install` moves it to your own, --project makes it fit all")
-    elif source.kind == "codex":
-        text = f"the hook is installed for Codex in {source.path}"
-        yield Finding("ok", "settings", text, "Codex skips it until you have trusted it: /hooks in `codex`")
+    elif source.client != CLAUDE:
+        text = f"the hook is installed for {clients.CLIENTS[source.client].title} in {source.path}"
+        untrusted = "Codex skips it until you have trusted it: /hooks in `codex`"
+        yield Finding("ok", "settings", text, untrusted if source.client == "codex" else None)
     else:
         yield Finding("ok", "settings", f"the hook is installed in {source.path}")
 
 
 def _has_own(facts: Facts) -> bool:
     """Whether Claude Code runs the hook here by an entry that needs no link."""
-    read = (source.settings for source in facts.sources if source.kind != "codex")
-    entries = (entry for each in read for entry in settings.handlers(each))
+    entries = (entry for each in facts.sources if each.client == CLAUDE for entry in each.handlers())
     return any(settings.script_of(each) != settings.LINK and _unusable(each, facts) is None for each in entries)
 
 
 def _scope(source: Source) -> str:
-    return {"user": "--user", "codex": "--client codex", "project": "--project"}.get(source.kind, "--local")
+    if source.client != CLAUDE:
+        return f"--client {source.client}" + (" --project" if source.kind == "project" else "")
+    return {"user": "--user", "project": "--project"}.get(source.kind, "--local")
 
 
 def _plugin(facts: Facts) -> tuple[str, str] | None:
@@ -217,11 +234,16 @@ def _plugin(facts: Facts) -> tuple[str, str] | None:
 
 
 def _disabled(facts: Facts) -> Iterator[Finding]:
-    setting = [source for source in facts.sources if source.kind != "codex" and "disableAllHooks" in source.settings]
+    setting = [each for each in facts.sources if each.client == CLAUDE and "disableAllHooks" in each.settings]
     if setting and setting[-1].settings["disableAllHooks"] is True:
         text = f"disableAllHooks is true in {setting[-1].path}: no hook runs at all"
         yield Finding("error", "settings", text, "remove it, or set it to false")
     for source in facts.sources:
+        off = clients.switched_off(source.settings) if source.client in clients.SWITCHED else None
+        if off:
+            text = f"{off} in {source.path}: {clients.CLIENTS[source.client].title} runs no hook at all"
+            level: Level = "error" if source.handlers() else "warning"
+            yield Finding(level, "settings", text, "remove it, or set it the other way")
         if source.kind == "managed" and source.settings.get("allowManagedHooksOnly") is True:
             text = f"allowManagedHooksOnly is true in {source.path}: only hooks of your organisation run"
             yield Finding("error", "settings", text, "ask those who manage this machine to add Taskie's hook")
@@ -230,6 +252,8 @@ def _disabled(facts: Facts) -> Iterator[Finding]:
 def _client(facts: Facts) -> Iterator[Finding]:
     for other, remedy in facts.missing.items():
         yield Finding("error", "client", f"{other}, which some of review.models are for, is not on PATH", remedy)
+    if not any(provider_of(model)[0] is PROVIDERS[CLAUDE] for model in facts.config.review_models):
+        return
     client = facts.client
     name = shown(client.name)
     if client.path is None:
@@ -267,10 +291,14 @@ def _timeouts(facts: Facts) -> Iterator[Finding]:
         text = f"review.timeout is {review:g} s, but the hook ends after {BUDGET:g} s in any case"
         yield Finding("warning", "timeout", text, f"set review.timeout to {BUDGET:g} or less")
     needed = min(review, BUDGET) + MARGIN
-    named = [(s.path, h.get("timeout", DEFAULT_TIMEOUT)) for s in facts.sources for h in settings.handlers(s.settings)]
+    named = [
+        (each.path, clients.seconds(each.client, handler.get("timeout", clients.CLIENTS[each.client].patience)))
+        for each in facts.sources
+        for handler in each.handlers()
+    ]
     plugin = _plugin(facts)
     if plugin:
-        named.append((f"the plugin {plugin[0]}", facts.plugin_timeout or DEFAULT_TIMEOUT))
+        named.append((f"the plugin {plugin[0]}", facts.plugin_timeout or clients.CLIENTS[CLAUDE].patience))
     for where, timeout in named:
         if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
             text = f"the hook's timeout in {where} is not a number: {shown(json.dumps(timeout))}"

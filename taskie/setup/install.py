@@ -1,4 +1,4 @@
-"""`taskie install` and `taskie uninstall`: our hooks in a client's settings, and Codex's commands beside them.
+"""`taskie install` and `taskie uninstall`: our hooks in a client's settings, and other clients' commands beside them.
 
 A path of this machine belongs in settings that are one person's. Those that a team shares get a command that is the
 same on every machine: it goes through a link in the person's own configuration, and is silent where there is none.
@@ -15,15 +15,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from taskie import project
+from taskie.clients import CLAUDE
 from taskie.errors import USAGE_ERROR, CommandError
 from taskie.git import Git, GitError
 from taskie.protocol import shown
-from taskie.setup import codex, editing, paths, settings
+from taskie.setup import clients, command_files, editing, paths, settings
+from taskie.setup.clients import CLIENTS
 from taskie.store import StoreError, mode_of, remove
 from taskie.terminal import say
 
-EVENTS = {"claude": tuple(settings.SWITCHES), "codex": ("Stop",)}  # Codex edits with a tool of its own
 GIT_SECONDS = 5.0
+_NOTHING: Mapping[str, Any] = {}
 
 
 def hooks(client: str) -> dict[str, dict[str, Any]]:
@@ -34,7 +36,7 @@ def hooks(client: str) -> dict[str, dict[str, Any]]:
         script.encode("utf-8")
         with open(manifest, encoding="utf-8") as file:
             plugin = {event: groups[0] for event, groups in json.load(file)["hooks"].items()}
-        handlers = {event: dict(plugin[event]["hooks"][0]) for event in EVENTS[client]}
+        handlers = {event: dict(plugin[event]["hooks"][0]) for event in clients.events(client)}
     except UnicodeEncodeError:
         raise CommandError(f"Taskie is in {shown(script, 999)}, a path that a settings file cannot hold.") from None
     except (OSError, ValueError, LookupError) as error:
@@ -44,7 +46,8 @@ def hooks(client: str) -> dict[str, dict[str, Any]]:
     for event, handler in handlers.items():
         handler["command"] = f"exec {shlex.quote(script)} {settings.SWITCHES[event]}"
         handler.pop("onFailure", None)  # settings outlive the script: without it nothing could be edited any more
-    return {event: {**plugin[event], "hooks": [handler]} for event, handler in handlers.items()}
+    groups = {event: {**plugin[event], "hooks": [handler]} for event, handler in handlers.items()}
+    return groups if client == CLAUDE else clients.words(client, groups)
 
 
 def install(client: str, scope: str | None, *, force: bool) -> int:
@@ -52,14 +55,8 @@ def install(client: str, scope: str | None, *, force: bool) -> int:
     scope = _scope(client, scope)
     groups = hooks(client)
     path = _file(client, scope)
-    if client == "codex":
-        _put(path, groups)
-        codex.install(os.path.dirname(path), with_prompts=scope == "user")
-        project_too = " and the project itself" if scope == "project" else ""
-        _say(f"Codex skips a hook until you trust it{project_too}: start `codex`, open /hooks and trust Taskie's.")
-        if scope == "project":
-            _say("These files hold paths of this machine, so do not commit them.")
-        return 0
+    if client != CLAUDE:
+        return _install_elsewhere(client, scope, path, groups, force=force)
     plugin = None if force else _plugin(scope)
     if plugin and (scope != "project" or plugin[1] == path):
         _say(
@@ -84,12 +81,34 @@ def install(client: str, scope: str | None, *, force: bool) -> int:
     return 0
 
 
+def _install_elsewhere(
+    client: str, scope: str, path: str, groups: Mapping[str, Mapping[str, Any]], *, force: bool
+) -> int:
+    """The hook first: what is wrong with its file is said before anything else is written."""
+    row = CLIENTS[client]
+    read_too = [file for file in (os.path.join(_root(), each) for each in row.also) if _scripts(file)]
+    if read_too and scope == "project" and not force:
+        _say(f"{row.title} reads {_name(read_too[0])} too, which has the hook; --force installs it here as well.")
+    else:
+        _put(path, groups, row.head)
+        if read_too:
+            _say(f"{row.title} reads {_name(read_too[0])} too: here the hook runs twice, until one of the two is gone.")
+    folder = paths.folder(client, scope, project.here(), os.environ)
+    command_files.install(folder, row, in_user=scope == "user")
+    if row.note:
+        _say(row.note.format(too=row.in_project if scope == "project" else ""))
+    if scope == "project":
+        _say("These files hold paths of this machine, so do not commit them.")
+    return 0
+
+
 def uninstall(client: str, scope: str | None) -> int:
     """Take out what is ours and leave everything else as it is. Without a scope, whatever is this person's here."""
     path = _file(client, _scope(client, scope))
-    if client == "codex":
-        _take_out(path, or_say=True)
-        codex.uninstall(os.path.dirname(path))
+    if client != CLAUDE:
+        _take_out(path, or_say=True, head=CLIENTS[client].head)
+        folder = paths.folder(client, _scope(client, scope), project.here(), os.environ)
+        command_files.uninstall(folder, CLIENTS[client])
         return 0
     by_path = [script for script in _scripts(_team()) if script != settings.LINK]
     old = _team() if scope is None and by_path else None
@@ -150,8 +169,8 @@ def _keep_local(path: str) -> None:
         _say("It was there with a path of this machine; if you share that file, share the change.")
 
 
-def _put(path: str, groups: settings.Groups) -> None:
-    done = editing.edit(path, lambda text, _: settings.install(text or "", groups), _has_ours)
+def _put(path: str, groups: settings.Groups, head: Mapping[str, Any] = _NOTHING) -> None:
+    done = editing.edit(path, lambda text, _: settings.install(text or "", groups, head), _has_ours)
     if done == "none":
         _say(f"Taskie's hook is already installed in {_name(path)}; nothing was changed.")
         return
@@ -161,8 +180,8 @@ def _put(path: str, groups: settings.Groups) -> None:
     _say("`taskie doctor` checks whether it can work.")
 
 
-def _take_out(path: str, *, or_say: bool = False) -> bool:
-    if editing.edit(path, _removed, _has_ours) == "none":
+def _take_out(path: str, *, or_say: bool = False, head: Mapping[str, Any] = _NOTHING) -> bool:
+    if editing.edit(path, lambda text, saved: _removed(text, saved, head), _has_ours) == "none":
         if or_say:
             _say(f"Taskie's hook is not in {_name(path)}; nothing was changed.")
         return False
@@ -170,7 +189,7 @@ def _take_out(path: str, *, or_say: bool = False) -> bool:
     return True
 
 
-def _removed(text: str | None, saved: str | None) -> str | None:
+def _removed(text: str | None, saved: str | None, head: Mapping[str, Any]) -> str | None:
     """The text without us; the very bytes of the backup, or no file, if we have changed nothing else since."""
     if text is None:
         return None
@@ -180,8 +199,8 @@ def _removed(text: str | None, saved: str | None) -> str | None:
     ours = settings.ours(settings.load(text))
     if saved is not None:
         # The layout of what was empty before us is only there.
-        return saved if _installed(saved, ours) == text else after
-    return None if text == settings.fresh(ours) else after
+        return saved if _installed(saved, ours, head) == text else after
+    return None if text == settings.fresh(ours, head) else after
 
 
 def _portable(event: str, group: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,10 +277,10 @@ def _own_settings() -> str | None:
 
 
 def _scope(client: str, scope: str | None) -> str:
-    """Codex's commands belong to the user, so by default its hook does too."""
-    if client == "codex" and scope == "local":
-        raise CommandError("Codex has no local settings: say --user or --project", USAGE_ERROR)
-    return scope or ("user" if client == "codex" else "local")
+    """Another client's commands belong to the user, so by default its hook does too."""
+    if client != CLAUDE and scope == "local":
+        raise CommandError(f"{CLIENTS[client].title} has no local settings: say --user or --project", USAGE_ERROR)
+    return scope or ("local" if client == CLAUDE else "user")
 
 
 def _file(client: str, scope: str) -> str:
@@ -286,9 +305,9 @@ def _name(path: str) -> str:
     return shown(path, 4096)
 
 
-def _installed(text: str, groups: settings.Groups) -> str | None:
+def _installed(text: str, groups: settings.Groups, head: Mapping[str, Any]) -> str | None:
     try:
-        return settings.install(text, groups)
+        return settings.install(text, groups, head)
     except settings.Uneditable:
         return None
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from taskie import project
+from taskie.setup.clients import CLIENTS
 
 HOOK = os.path.join("hooks", "stop-hook.sh")
 BACKUP = ".taskie-backup"
@@ -31,14 +32,6 @@ def home(env: Mapping[str, str]) -> str:
     return env.get("HOME") or os.path.expanduser("~")
 
 
-def claude_home(env: Mapping[str, str]) -> str:
-    return env.get("CLAUDE_CONFIG_DIR") or os.path.join(home(env), ".claude")
-
-
-def codex_home(env: Mapping[str, str]) -> str:
-    return env.get("CODEX_HOME") or os.path.join(home(env), ".codex")
-
-
 def link(env: Mapping[str, str]) -> str:
     """Where a person's own link to our hook is, for settings that a team shares: see `settings.PORTABLE`."""
     return os.path.join(env.get("XDG_CONFIG_HOME") or os.path.join(home(env), ".config"), "taskie", "hook")
@@ -46,8 +39,10 @@ def link(env: Mapping[str, str]) -> str:
 
 def settings_file(client: str, scope: str, cwd: str, env: Mapping[str, str]) -> str:
     """The file that holds the client's hooks: the user's, or the project's, which a team shares or keeps `local`."""
-    if client == "codex":
-        folder = codex_home(env) if scope == "user" else os.path.join(root(cwd), ".codex")
-        return os.path.join(folder, "hooks.json")
-    folder = claude_home(env) if scope == "user" else os.path.join(root(cwd), ".claude")
-    return os.path.join(folder, "settings.local.json" if scope == "local" else "settings.json")
+    name = "settings.local.json" if scope == "local" else CLIENTS[client].file  # which is Claude Code's alone
+    return os.path.join(folder(client, scope, cwd, env), name)
+
+
+def folder(client: str, scope: str, cwd: str, env: Mapping[str, str]) -> str:
+    """The client's own folder, the user's or the project's."""
+    return CLIENTS[client].folder_of(scope, root(cwd), env)

@@ -21,7 +21,7 @@ from taskie import config, programs
 from taskie.plans.providers import CLAUDE, PROVIDERS, provider_of
 from taskie.protocol import shown
 from taskie.scratch import Scratch
-from taskie.setup import editing, gates, paths, settings
+from taskie.setup import clients, editing, gates, paths, settings
 from taskie.store import UNLOCKABLE, StoreError, close
 from taskie.trusting import waits
 
@@ -33,12 +33,19 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 @dataclass(frozen=True)
 class Source:
-    """One settings file: its `settings`, or the `problem` that makes it unreadable; neither if there is no file."""
+    """One settings file: its `settings`, or the `problem` that makes it unreadable; neither if there is no file.
+
+    `kind`: whose it is, `user`, `project`, `local` or `managed`."""
 
     kind: str
     path: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     problem: str | None = None
+    client: str = CLAUDE
+
+    def handlers(self, event: str = "Stop") -> list[Mapping[str, Any]]:
+        """Our handlers for an event, whatever this client calls it."""
+        return settings.handlers(self.settings, clients.events(self.client).get(event, event))
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,7 @@ def look(cwd: str, env: Mapping[str, str], *, loaded: bool = False) -> Facts:
         python=f"{platform.python_version()} ({sys.executable})",
         cwd=os.path.realpath(cwd),
         root=root,
-        sources=[_source(kind, path) for kind, path in _files(cwd, env)],
+        sources=[_source(*each) for each in _files(cwd, env)],
         hook=hook,
         plugin_timeout=_plugin_timeout(),
         client=_client(configured.review_command, env),
@@ -119,24 +126,24 @@ def runnable(path: str) -> str | None:
     return None if os.access(path, os.X_OK) else "is not executable"
 
 
-def _files(cwd: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
-    """In the client's order: what comes later wins."""
+def _files(cwd: str, env: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """In Claude Code's order, where what comes later wins; then those of the others."""
     user, project, local = (paths.settings_file("claude", scope, cwd, env) for scope in ("user", "project", "local"))
-    files = [("user", user)]
+    files = [(CLAUDE, "user", user)]
     if os.path.realpath(project) != os.path.realpath(user):
-        files.append(("project", project))
-    files.append(("local", local))
-    files.append(("managed", paths.MANAGED))
-    return files + [("codex", paths.settings_file("codex", scope, cwd, env)) for scope in ("user", "project")]
+        files.append((CLAUDE, "project", project))
+    files += [(CLAUDE, "local", local), (CLAUDE, "managed", paths.MANAGED)]
+    others = ((client, scope) for client in clients.OTHERS for scope in ("user", "project"))
+    return files + [(client, scope, paths.settings_file(client, scope, cwd, env)) for client, scope in others]
 
 
-def _source(kind: str, path: str) -> Source:
+def _source(client: str, kind: str, path: str) -> Source:
     try:
-        return Source(kind, path, settings.load(editing.read(path) or ""))
+        return Source(kind, path, settings.load(editing.read(path) or ""), client=client)
     except settings.Uneditable as error:
-        return Source(kind, path, problem=f"{path} {error}")
+        return Source(kind, path, problem=f"{path} {error}", client=client)
     except StoreError as error:
-        return Source(kind, path, problem=f"{os.path.dirname(path)}: {error}")
+        return Source(kind, path, problem=f"{os.path.dirname(path)}: {error}", client=client)
 
 
 def _unlockable(directory: str) -> str | None:

@@ -1,6 +1,6 @@
 """Our hooks in the text of a settings file: find them, add them, take them out. Pure; knows no path and no client.
 
-Claude Code's `settings.json` and Codex's `hooks.json` have the same shape:
+Claude Code's `settings.json`, Codex's `hooks.json` and those of the other clients have the same shape:
 `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": …}]}]}}`.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from taskie import engines
+from taskie.clients import SENDERS
 from taskie.editing import edit_object
 from taskie.protocol import parse_json
 from taskie.setup import layout
@@ -23,11 +24,23 @@ SCRIPT = "/hooks/stop-hook.sh"
 SWITCHES = {
     event: engines.switch(event) for event, matcher in engines.events().items() if not matcher.startswith("taskie:")
 }
+# By every name that a client has for such an event.
+ALL_SWITCHES = {
+    **SWITCHES,
+    **{
+        theirs: switch
+        for event, switch in SWITCHES.items()
+        for client in SENDERS.values()
+        for theirs, ours in client.events.items()
+        if ours == event
+    },
+}
 PLUGIN = "taskie@"
 # What a team's settings may hold: the same words on every machine, and silence on those without Taskie.
 LINK = "${XDG_CONFIG_HOME:-$HOME/.config}/taskie/hook"
 PORTABLE = f'hook="{LINK}"; [ -f "$hook" ] && [ -x "$hook" ] && exec "$hook" %s; exit 0'
 Groups = Mapping[str, Mapping[str, Any]]  # for each event the group that holds our one handler
+_NOTHING: Mapping[str, Any] = {}
 _BOM = "\ufeff"  # the client reads past it, so it may be there, and stays
 
 
@@ -48,7 +61,7 @@ def script_of(handler: object, event: str = "Stop") -> str | None:
     command = handler.get("command") if isinstance(handler, Mapping) else None
     if not isinstance(command, str):
         return None
-    if command == PORTABLE % SWITCHES[event]:
+    if command == PORTABLE % ALL_SWITCHES[event]:
         return LINK
     try:
         words = shlex.split(command)
@@ -56,7 +69,7 @@ def script_of(handler: object, event: str = "Stop") -> str | None:
         return None
     if words[:1] == ["exec"]:
         words = words[1:]
-    return words[0] if len(words) == 2 and words[0].endswith(SCRIPT) and words[1] == SWITCHES[event] else None
+    return words[0] if len(words) == 2 and words[0].endswith(SCRIPT) and words[1] == ALL_SWITCHES[event] else None
 
 
 def load(text: str) -> dict[str, Any]:
@@ -67,6 +80,9 @@ def load(text: str) -> dict[str, Any]:
     try:
         loaded = parse_json(text)
     except json.JSONDecodeError as error:
+        if text[error.pos : error.pos + 2] in ("//", "/*"):
+            where = layout.position(text, error.pos)
+            raise Uneditable(f"has a comment, at {where}; only JSON without comments can be edited") from None
         raise Uneditable(f"is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
     except ValueError as error:
         raise Uneditable(f"is not valid JSON: {error}") from None
@@ -84,7 +100,7 @@ def handlers(settings: Mapping[str, Any], event: str = "Stop") -> list[Mapping[s
 def ours(settings: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The groups with which `install` would make what is ours in these settings."""
     groups: dict[str, Mapping[str, Any]] = {}
-    for event in SWITCHES:
+    for event in ALL_SWITCHES:
         for group, handler in _pairs(settings, event)[:1]:
             groups[event] = {**({"matcher": group["matcher"]} if "matcher" in group else {}), "hooks": [handler]}
     return groups
@@ -110,12 +126,15 @@ def enabled_plugin(settings: Mapping[str, Any]) -> tuple[str, bool] | None:
     return next((each for each in switches if each[1]), switches[0] if switches else None)
 
 
-def install(text: str, groups: Groups) -> str:
-    """The text with each group's hook in it once; an older one of ours is brought up to date. May be the same text."""
+def install(text: str, groups: Groups, head: Mapping[str, Any] = _NOTHING) -> str:
+    """The text with each group's hook in it once; an older one of ours is brought up to date. May be the same text.
+
+    `head`: what a file that has nothing yet begins with.
+    """
     load(text)
     bom, text = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
     if not text.strip():
-        return f"{bom}{fresh(groups)}"
+        return f"{bom}{fresh(groups, head)}"
     for event, group in groups.items():
         while len(entries := _entries(text, event)) > 1:
             text = _without(text, entries[-1])
@@ -127,17 +146,16 @@ def uninstall(text: str) -> str:
     """The text without our handlers, nor the groups that held nothing else. May be the same text."""
     load(text)
     bom, text = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
-    for event in SWITCHES:
+    for event in ALL_SWITCHES:
         while text.strip() and (entries := _entries(text, event)):
             text = _without(text, entries[-1])
     return bom + text
 
 
-def fresh(groups: Groups) -> str:
+def fresh(groups: Groups, head: Mapping[str, Any] = _NOTHING) -> str:
     """A settings file that has these groups and nothing else."""
-    return (
-        json.dumps({"hooks": {event: [group] for event, group in groups.items()}}, indent=2, ensure_ascii=False) + "\n"
-    )
+    settings = {**head, "hooks": {event: [group] for event, group in groups.items()}}
+    return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
 
 
 def _added(text: str, event: str, group: Mapping[str, Any]) -> str:

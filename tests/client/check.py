@@ -36,6 +36,8 @@ CONTRACT = (
     *("entries", "every_event", "effects", "switches", "world", "prompt_hooks", "http_hook", "mcp_server", "modules"),
     *("surface", "tool_calls"),
 )
+# The same for the other clients.
+OTHERS = ("contracts", "contract_ends")
 CHECK_TIMEOUT = 1800.0
 ROW = "contract: "
 
@@ -59,7 +61,8 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="taskie client check",
         description="Run the contract suite (tests/client of Taskie's repository) in each version of Claude Code and "
-        "print what differs, between them and from the contract data that are stored. 0: every version behaves as the "
+        "print what differs, between them and from the contract data that are stored. Of codex, copilot, qwen and "
+        "gemini, if they are named: what differs from the data. 0: every version behaves as the "
         "suite expects of it and as the data say, or the data were written.",
     )
     parser.add_argument("versions", nargs="*", metavar="VERSION", help="default: all that are installed")
@@ -78,9 +81,11 @@ def main(argv: Sequence[str]) -> int:
     )
     arguments = parser.parse_args(argv)
     wanted = [parse_wanted(text) for text in arguments.versions]
-    if any(one.kind != "claude" for one in wanted):
-        raise ClientError("the contract suite is about Claude Code; Codex has tests/client/test_codex.py")
-    clients = [find(one) for one in wanted] or installed("claude")
+    others = [find(one) for one in wanted if one.kind != "claude"]
+    differing = [_differs(client, arguments) for client in others]
+    if others and len(others) == len(wanted):
+        return int(any(differing))
+    clients = [find(one) for one in wanted if one.kind == "claude"] or installed("claude")
     if not clients:
         raise ClientError("no version is installed; `taskie client install` fetches the newest with npm")
     if arguments.new:
@@ -99,7 +104,22 @@ def main(argv: Sequence[str]) -> int:
         arguments.markdown.write_text(page, encoding="utf-8")
     drifted = [_drifted(client, report, arguments) for client, report in zip(clients, reports)]
     # What fails because the data are old has just been written.
-    return int(any(drifted) or any(report.failed for report in reports if not arguments.write))
+    return int(any(differing) or any(drifted) or any(report.failed for report in reports if not arguments.write))
+
+
+def _differs(client: Installation, arguments: argparse.Namespace) -> bool:
+    """The same for another client, of which there are no rows to print; what has failed beside them is named."""
+    report = _report(client, arguments)
+    version = client.version or _contract.newest_measured(client.kind)
+    lines = contract_data.other_drift(client.kind, version, report.effects, report.facts)
+    for line in lines:
+        print(f"{client.name}: {line}")
+    if arguments.write:
+        written = contract_data.write_other(client.kind, version, report.effects, report.facts)
+        print(f"{client.name}: written to {written}")
+    elif not lines and not report.failed:
+        print(f"{client.name}: as the data say")
+    return bool(lines or report.failed) and not arguments.write
 
 
 def _writable(arguments: argparse.Namespace) -> None:
@@ -135,6 +155,7 @@ def _drifted(client: Installation, report: Report, arguments: argparse.Namespace
 
 def _report(client: Installation, arguments: argparse.Namespace) -> Report:
     version = client.version or client.command[-1]
+    suite = (arguments.only or CONTRACT) if client.kind == "claude" else OTHERS
     kept = arguments.keep / f"{client.version or 'client'}.xml" if arguments.keep else None
     print(f"{client.name} …", end=" ", file=sys.stderr, flush=True)
     if kept and kept.is_file() and not arguments.only:
@@ -143,7 +164,7 @@ def _report(client: Installation, arguments: argparse.Namespace) -> Report:
     else:
         with tempfile.TemporaryDirectory() as folder:
             xml = Path(folder) / "report.xml"
-            _run(client, version, xml, arguments.jobs, arguments.only or CONTRACT)
+            _run(client, version, xml, arguments.jobs, suite)
             if kept:
                 _keep(kept, xml)
             report = _read(version, kept or xml)
@@ -157,7 +178,10 @@ def _run(client: Installation, version: str, xml: Path, jobs: int, names: Iterab
     """The suite's files in one version."""
     files = [str(SUITE / f"test_{name}.py") for name in names]
     command = [sys.executable, "-m", "pytest", "-q", "-m", "client", *files, "--taskie-require-client"]
-    command += [f"--taskie-client={version}", f"--junitxml={xml}", "-o", "junit_family=xunit1"]
+    # Each of the others has its name in the ids of its tests.
+    named = [f"--taskie-client={client.kind}@{version}", "-k", client.kind]
+    command += [f"--taskie-client={version}"] if client.kind == "claude" else named
+    command += [f"--junitxml={xml}", "-o", "junit_family=xunit1"]
     command += ["-n", str(jobs)] if jobs > 1 and importlib.util.find_spec("xdist") else []
     try:
         _, out, err = run_group(command, CHECK_TIMEOUT, cwd=SUITE.parents[1])

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_taskie import Project, _contract
 from pytest_taskie._judgement import Reading, judge
-from pytest_taskie.client import ClaudeClient
+from pytest_taskie.client import ClaudeClient, ScriptedClient
 from pytest_taskie.client._fixtures import check_isolation, installation, simulations
 from pytest_taskie.client._scripted import Bench
 
@@ -173,6 +173,42 @@ def measures(
     wrong: list[str] = []
     yield write
     assert wrong == []
+
+
+@pytest.fixture
+def finds(
+    any_client: type[ScriptedClient], request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
+) -> Iterator[Callable[..., None]]:
+    """Keep what was found of a row of a section of the contract data, which has to say the same."""
+    installation = any_client._bench.installation  # type: ignore[union-attr]  # the fixture's class has one
+    data = _contract.load(installation.kind, installation.version)
+    wrong: list[str] = []
+
+    def write(section: str, name: str, **facts: Any) -> None:
+        record_property(FACT, json.dumps([section, name, facts, request.node.nodeid]))
+        row = data.get(section, {}).get(name, {})
+        known = {key: row.get(key) for key in facts}
+        if known != facts:
+            wrong.append(f"{section}, {name}: {facts}, and the data say {known}")
+
+    yield write
+    assert wrong == []
+
+
+@pytest.fixture
+def keeps_of(
+    any_client: type[ScriptedClient], request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
+) -> Callable[[str, str, str], list[str]]:
+    """Keep the effect of a kind of output for the contract data; and say how the data differ."""
+    installation = any_client._bench.installation  # type: ignore[union-attr]  # the fixture's class has one
+    outputs = _contract.load(installation.kind, installation.version)["outputs"]
+
+    def write(event: str, name: str, effect: str) -> list[str]:
+        record_property(EFFECT, json.dumps([event, name, effect, request.node.nodeid]))
+        known = outputs.get(event, {}).get("kinds", {}).get(name, {}).get("effect")
+        return [] if known == effect else [f"{name}: {effect}, and the data say {known}"]
+
+    return write
 
 
 def tells(run: Any, text: str) -> bool:

@@ -109,6 +109,24 @@ def drift(data: Json, sections: Mapping[str, Any]) -> list[str]:
     return [*(f"the data know no event {name}" for name in unknown), *lines]
 
 
+def other_drift(kind: str, version: str, effects: Sequence[Effect], facts: Sequence[Fact]) -> list[str]:
+    """The same for another client than Claude Code, of which only what tests have seen is stored."""
+    data = _contract.load(kind, version)
+    found = _other_sections(data, effects, facts)
+    return program_text.differences(_strict({name: data.get(name, {}) for name in found}), _strict(found))
+
+
+def write_other(kind: str, version: str, effects: Sequence[Effect], facts: Sequence[Fact]) -> Path:
+    """Put what was seen into the data of another client; its words beside an effect stay with that effect."""
+    data = _contract.load(kind, version)
+    return _put({**data, **_other_sections(data, effects, facts)})
+
+
+def _other_sections(data: Json, effects: Sequence[Effect], facts: Sequence[Fact]) -> Json:
+    outputs = {"outputs": outputs_section(data["outputs"], effects)} if effects else {}
+    return {**outputs, **facts_sections(data, facts)}
+
+
 def write(version: str, sections: Mapping[str, Any]) -> Path:
     """Put the sections into the file of this version; a file for it alone if they differ from those of older ones."""
     data = stored(version)
@@ -169,7 +187,7 @@ def _known(output: Mapping[str, Any], fields: Mapping[str, Any], start: str) -> 
 
 
 def _put(data: Json) -> Path:
-    path: Path = _contract.FOLDER / f"claude-{data['from']}.json"
+    path: Path = _contract.FOLDER / f"{data['client']}-{data['from']}.json"
     path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     _contract.forget()
     return path

@@ -92,13 +92,14 @@ def test_nothing_leaves_the_machine_and_nothing_is_left(any_client: AnyClient, t
 
 
 @new
-def test_an_error_of_the_api(any_client: AnyClient) -> None:
+def test_an_error_of_the_api(any_client: AnyClient, finds: Callable[..., None]) -> None:
     client = any_client()
     client.agent(repeat(api_error(400, "no such thing")))
     run = client.prompt("go on")
     assert run.requests
     assert run.exit_code != 0
     assert "no such thing" in run.stdout + run.stderr
+    finds("exits", "the model answers 400", exit_code=run.exit_code, requests=len(run.requests))
 
 
 def test_a_client_that_is_not_installed_is_named(pytester: pytest.Pytester, monkeypatch: Any) -> None:

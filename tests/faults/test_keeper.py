@@ -79,8 +79,19 @@ def parent_of(number: int) -> int | None:
     return None
 
 
-def children(place: Place, hook: subprocess.Popen[bytes]) -> int:
-    return sum(parent_of(number) == hook.pid for number in place.survivors())
+def all_are_watched(place: Place, hook: subprocess.Popen[bytes]) -> bool:
+    """Whether beside each child of the hook that has noted itself there is one that heeds no SIGTERM."""
+    children = {number for number in place.survivors() if parent_of(number) == hook.pid}
+    programs = children & set(noted(place.notes))
+    others = children - programs
+    return bool(programs) and len(others) == len(programs) and all(map(heeds_no_sigterm, others))
+
+
+def heeds_no_sigterm(number: int) -> bool:
+    with contextlib.suppress(OSError):
+        ignored = Path(f"/proc/{number}/status").read_text().partition("SigIgn:")[2].split()[0]
+        return bool(int(ignored, 16) >> (signal.SIGTERM - 1) & 1)
+    return False
 
 
 def keeper_of(place: Place, hook: subprocess.Popen[bytes]) -> int:
@@ -304,7 +315,7 @@ def test_a_git_that_takes_long_is_ended_when_the_hook_is_killed(checks: Place, l
     git.write_text(f"#!/bin/sh\necho $$ >> '{checks.notes}'\ntrap '' TERM\nsleep 600 &\nwait; wait\n")
     git.chmod(0o755)
     hook = checks.start_hook(*(without(lack) if lack else ()))
-    while not (gits := noted(checks.notes)) or children(checks, hook) < 2 * len(gits):
+    while not all_are_watched(checks, hook):
         time.sleep(0.01)
     hook.kill()
     hook.communicate()

@@ -275,7 +275,7 @@ def test_the_ranges_from_a_version_on() -> None:
 @pytest.mark.parametrize(
     ("stdout", "event", "client", "why"),
     [
-        ("", "PreToolUse", "codex", "the data of codex >=0.169.0 have no event PreToolUse"),
+        ("", "PreCompact", "codex", "the data of codex >=0.169.0 have no event PreCompact"),
         ("", "PretoolUse", "claude", "have no event PretoolUse; is PreToolUse meant?"),
         ("", "Nonsense", "claude", "have no event Nonsense)"),
         ('{"continue": false}', "Setup", "claude", "no row for continue-false at Setup in claude >=2.1.326"),
@@ -314,4 +314,4 @@ def test_codex_at_a_stop(stdout: str, expected: str) -> None:
 def test_codex_wants_words_with_exit_2() -> None:
     assert judge(2, "", "more please", client="codex").reason == "more please"
     silent = judge(2, "", "", client="codex")
-    assert (silent.outcome, silent.fault) == ("allowed", "block lost: exit 2 without a word on stderr")
+    assert (silent.outcome, silent.fault) == ("allowed", "block lost: Codex wants the reason on stderr beside exit 2")

@@ -12,7 +12,7 @@ from support.commands import Taskie
 
 from pytest_taskie import Project
 from taskie.project import plugin_root
-from taskie.setup import codex
+from taskie.setup import command_files, forms
 
 HOOKS = HOOK.parent.resolve()
 PROMPT = """---
@@ -211,15 +211,15 @@ class TestUninstall:
 @pytest.mark.parametrize("path", ["a.md", "a.yaml"])
 @pytest.mark.parametrize("text", ["", "text", "text\n", "é\r\n"])
 def test_the_stamp_tells_every_change(path: str, text: str) -> None:
-    data = codex.stamped(path, text)
-    assert codex.is_ours(data)
+    data = command_files.stamped(path, text)
+    assert command_files.is_ours(data)
     for changed in (b" " + data, data + b"\n", data[:-1], data.replace(b"sha256 ", b"sha256  "), text.encode()):
-        assert not codex.is_ours(changed)
+        assert not command_files.is_ours(changed)
 
 
 def test_the_real_prompts_become_skills_that_name_real_files() -> None:
     root = plugin_root()
-    found = codex.commands(f"{root}/codex/prompts", root, with_prompts=True)
+    found = command_files.commands(f"{root}/codex/prompts", root, forms.CODEX, in_user=True)
     assert "skills/taskie-new-plan/SKILL.md" in found
     for text in found.values():
         assert "${" not in text

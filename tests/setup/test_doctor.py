@@ -24,6 +24,8 @@ def source(kind: str = "user", *, problem: str | None = None, hook: Any = None, 
     if hook is not None:
         before_tools = {**hook, "command": str(hook.get("command")).replace("--fail-open", "--pre-tool-use")}
         says["hooks"] = {"Stop": [{"hooks": [hook]}], "PreToolUse": [{"hooks": [before_tools]}]}
+    if kind == "codex":
+        return Source("user", f"/{kind}/hooks.json", says, problem, client=kind)
     return Source(kind, f"/{kind}/settings.json", says, problem)
 
 

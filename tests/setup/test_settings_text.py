@@ -186,7 +186,8 @@ class TestUneditable:
         [
             ("{", "is not valid JSON: .* at line 1 column 2"),
             ('{\n  "a": 1,\n}', "is not valid JSON: .* at line [23] column"),
-            ('// comment\n{"a": 1}', "is not valid JSON: Expecting value at line 1 column 1"),
+            ('// comment\n{"a": 1}', "has a comment, at line 1 column 1; only JSON without comments can be edited"),
+            ('{"a": 1, /* x */ "b": 2}', "has a comment, at line 1 column 10"),
             ('{"a": 1}\n{"b": 2}', "is not valid JSON: Extra data at line 2 column 1"),
             ('{"a": NaN}', "is not valid JSON: NaN is not JSON"),
             ("[" * 100_000, "is not valid JSON: "),

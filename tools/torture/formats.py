@@ -7,7 +7,8 @@ import json
 from typing import Any, get_args
 
 from pytest_taskie._contract import contract
-from pytest_taskie._judgement import Outcome, judge
+from pytest_taskie._judgement import judge
+from pytest_taskie._sentences import Outcome
 from taskie import config, transcript
 from taskie import recorded as records
 from taskie.autopilot import acceptance as acceptance_tables
