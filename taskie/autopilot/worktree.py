@@ -47,7 +47,7 @@ def create(top: str, spec_id: str, spec_path: str, env: Mapping[str, str]) -> tu
     except GitError as error:
         if "already exists" in str(error) or not _may_be_there(path):
             raise  # somebody else was faster, or git has cleaned up behind itself
-        how = f"git worktree remove --force {quoted(path)}"
+        how = f"git worktree remove --force --force {quoted(path)}"  # twice: what git has begun is locked
         raise Refused(f"{error}. What is left in {path} is not whole: remove it with `{how}`") from None
     return path, branch
 

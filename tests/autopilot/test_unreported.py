@@ -40,6 +40,18 @@ class TestAtTheCoder:
             loop.project.git("add", "lib")
         assert "lib/x.py" in loop.refused("coder", **CODER)
 
+    def test_a_name_with_a_line_break(self, loop: Autopilot) -> None:
+        """git is not asked about it; another content is noticed nevertheless, and the same one is none."""
+        path = loop.write("lib/two\nlines", "x\n")
+        loop.project.git("add", "lib")
+        loop.project.git("commit", "-q", "-m", "More", "lib")
+        path.write_text("y\n")
+        loop.do("plan", '[{"id": 1, "name": "a"}]', "--force")
+        loop.write("lib/b.py", "x = 1\n")
+        assert "not in files_changed: lib/b.py." in loop.refused("coder", **CODER)
+        path.write_text("z\n")
+        assert "not in files_changed: lib/b.py, lib/two" in loop.refused("coder", **CODER)
+
     @pytest.mark.parametrize("option", ["--assume-unchanged", "--skip-worktree"])
     def test_one_that_git_was_told_to_overlook(self, loop: Autopilot, option: str) -> None:
         loop.write("lib/x.py", "x = 1\n")

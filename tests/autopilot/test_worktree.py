@@ -99,5 +99,21 @@ def test_it_is_taken_away_again_if_no_state_can_be_written(
     assert not place(autopilot).exists()
 
 
+def test_a_git_that_is_killed_on_the_way(autopilot: Autopilot) -> None:
+    """What it leaves is told of, with the command that takes it away."""
+    git = autopilot.project.git
+    git("config", "filter.deadly.smudge", "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat) $PPID")
+    autopilot.write(".gitattributes", "late filter=deadly\n")
+    autopilot.write("late", "late\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", "A filter")
+    done = autopilot.run("init", "FTR-1", SPEC, "--worktree")
+    assert done.returncode == 1
+    said, _, told = done.stderr.partition(" is not whole: remove it with `")
+    assert said.endswith(f"What is left in {place(autopilot)}")
+    git(*shlex.split(told.partition("`")[0])[1:])
+    assert not place(autopilot).exists()
+
+
 def test_force_belongs_to_the_other_kind(autopilot: Autopilot) -> None:
     assert autopilot.run("init", "FTR-1", SPEC, "--worktree", "--force").returncode == 2

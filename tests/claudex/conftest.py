@@ -106,8 +106,10 @@ class Claudex:
         """A stop that a script fires at this engine's own hook."""
         return in_process.stop(self.project, OWN, stdin, env=env)
 
-    def process_stop(self, stdin: str | bytes = "{}", *, command: Any = HOOK) -> HookResult:
-        return self._run_hook(command=command, stdin=stdin)
+    def process_stop(
+        self, stdin: str | bytes = "{}", *, command: Any = HOOK, env: Mapping[str, str] | None = None
+    ) -> HookResult:
+        return self._run_hook(command=command, stdin=stdin, env=env)
 
     def client_stop(
         self, active: bool = False, cwd: Path | None = None, env: Mapping[str, str] | None = None

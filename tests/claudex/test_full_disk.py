@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from collections.abc import Callable
 import pytest
 from core.failing_os import CHANGING, FailingOs
 from faults.snapshot import snapshot
+from support.faulty import Faulty
 
 from claudex.conftest import ID, UNIFIED, Claudex
 from pytest_taskie import Events, assert_approved, assert_blocked
@@ -53,6 +55,15 @@ SITUATIONS = {
     "the end": (prepare_end, ("done", "3")),
     "a review": (prepare_review, ("done", "1")),
 }
+
+
+@pytest.mark.parametrize(("text", "phase"), [("", "drafting"), ("# Plan\n", "reviewing")])
+def test_a_draft_that_may_not_be_read(claudex: Claudex, faulty: Faulty, text: str, phase: str) -> None:
+    """Its size says whether there is one."""
+    claudex.write_state()
+    claudex.write_plan(text)
+    claudex.process_stop(env=faulty(f"open={errno.EACCES}@/PLAN.md"))
+    assert claudex.state["phase"] == phase
 
 
 @pytest.mark.parametrize("mode", ["refused", "reported", "short"])

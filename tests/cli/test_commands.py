@@ -312,6 +312,23 @@ class TestStopHook:
             assert "Invalid JSON input" in done.err
 
 
+@pytest.mark.parametrize("words", [["client", "check"], ["client"]], ids=" ".join)
+def test_what_needs_an_installation(words: list[str], project: Project) -> None:
+    """From a clone alone; what to do is said with a path that there is."""
+    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import runpy; sys.argv = ['taskie', *{words!r}]; "
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", start + "runpy.run_module('taskie', run_name='__main__')"],
+        cwd=project.path,
+        env=project.env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"the command 'client' needs an installation: pip install '{ROOT}'" in done.stderr
+
+
 class TestDemo:
     def test_from_a_fresh_clone(self, tmp_path: Path, project: Project) -> None:
         """No installation: only the interpreter, in a copy of the files. The folder stays, since it is asked for."""

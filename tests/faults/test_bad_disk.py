@@ -352,7 +352,7 @@ def test_half_a_worktree_is_told(project: Project, faulty: Faulty) -> None:
     done = run_process(words, cwd=project.path, env={**project.env, **failing})
     assert done.code == 1, done
     assert (place / "spec.md").read_bytes() == b""
-    assert f"{place} is not whole: remove it with `git worktree remove --force '{place}'`" in done.err
+    assert f"{place} is not whole: remove it with `git worktree remove --force --force '{place}'`" in done.err
 
 
 @pytest.mark.parametrize("number", [1, 2])

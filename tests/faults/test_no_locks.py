@@ -91,6 +91,17 @@ def test_a_killed_holder_holds_nothing(
     assert_blocked(checked_hook(process=True))
 
 
+@pytest.mark.usefixtures("locks")
+def test_a_file_that_cannot_be_made_behind_its_lock(due: Plan, project: Project, faulty: Faulty) -> None:
+    """The lock that stands beside the new file goes, though there is none."""
+    before = (due.path / "state.json").read_bytes()
+    env = {**project.env, **faulty(f"flock={errno.EOPNOTSUPP}@*", f"create={errno.ENOSPC}@/.state.json.new#2")}
+    done = run_process(["state", "set", "max_reviews=3"], cwd=project.path, env=env)
+    assert (done.code, done.out) == (1, "")
+    assert "state.json cannot be written (No space left on device)" in done.err
+    assert (due.path / "state.json").read_bytes() == before
+
+
 def test_nor_can_a_file_name_its_holder(due: Plan, project: Project, faulty: Faulty) -> None:
     """The disk takes no new file; the state is as it was, and the message says why."""
     before = (due.path / "state.json").read_bytes()

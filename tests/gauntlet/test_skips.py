@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from taskie.gauntlet import skips
+from taskie.gauntlet import lock, skips
 
 from .gates import TASKIE, Gauntlet
 
@@ -174,6 +174,17 @@ class TestRefused:
         assert code == 1
         assert f"only a person may skip a gate, and {name} says that an agent runs this" in shown
         assert files(failed) == []
+
+    def test_while_a_run_is_in_progress(self, failed: Gauntlet) -> None:
+        """It writes the same files."""
+        held = lock.take(str(failed.logs))
+        code, shown = typed(failed, "skip", "lint", "--reason", REASON)
+        assert code == 1
+        assert "a run is in progress; try again when it has ended" in shown
+        assert files(failed) == []
+        assert held is not None
+        lock.release(str(failed.logs), held)
+        skip(failed)
 
     def test_without_a_terminal(self, failed: Gauntlet) -> None:
         done = failed.process_run("skip", "lint", "--reason", REASON)

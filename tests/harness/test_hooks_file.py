@@ -115,6 +115,8 @@ def test_the_others_stay(tmp_path: Path) -> None:
 TEXTS = {
     "comment": ('// mine\n{"hooks": {}}', "comments"),
     "comment behind": ('{"hooks": {} /* "mine" */}', "comments"),
+    "comment and a trailing comma": ('// mine\n{"hooks": {},}', "not-json"),
+    "comment and no object": ("// mine\n[]", "not-json"),
     "trailing comma": ('{"hooks": {},}', "not-json"),
     "byte order mark": ('\ufeff{"hooks": {}}', "not-json"),
     "empty": ("", "not-json"),

@@ -285,3 +285,16 @@ REST = '"decision":"block","reason":"more"}'
 )
 def test_what_python_reads_otherwise(stdout: str, outcome: str) -> None:
     assert judge(0, stdout, "").outcome == outcome
+
+
+def test_a_denial_that_ends_the_turn() -> None:
+    """`interrupt` counts beside the decision alone, and differs from it in what happens."""
+
+    def read(**decision: object) -> str:
+        specific = {
+            "hookEventName": "PermissionRequest",
+            "decision": {"behavior": "deny", "message": "No.", **decision},
+        }
+        return judge(0, json.dumps({"hookSpecificOutput": specific}), "", "PermissionRequest").outcome
+
+    assert (read(), read(interrupt=False), read(interrupt=True)) == ("blocked", "blocked", "stopped")

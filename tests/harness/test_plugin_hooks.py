@@ -247,3 +247,23 @@ def test_the_setting(pytester: pytest.Pytester) -> None:
     pytester.runpytest().assert_outcomes(failed=1, passed=1)
     pytester.makeini("[pytest]\ntaskie_plugin = .\n")
     pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_the_model_is_told_whose_hook_it_is(made: Make) -> None:
+    hooks = made(Stop=['[ -d "${CLAUDE_PLUGIN_ROOT}" ] && echo no >&2; exit 2'])
+    root = hooks.file.path
+    shown = f'[ -d "{root}" ] && echo no >&2; exit 2'
+    assert hooks.run().reason == f"[{shown}]: no\n\nThis hook comes from the plugin@inline plugin."
+
+
+def test_an_older_client_does_not_say_whose_hook_it_is(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\ntaskie_plugin = .\ntaskie_clients = claude==2.1.213\n")
+    hooks = pytester.mkdir("hooks")
+    (hooks / "hooks.json").write_text(json.dumps({"hooks": {"Stop": [{"hooks": [command("echo no >&2; exit 2")]}]}}))
+    pytester.makepyfile(
+        """
+        def test_it(plugin_hooks):
+            assert plugin_hooks().run().reason == "[echo no >&2; exit 2]: no\\n"
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.commands import Taskie
+from support.commands import Taskie, run_process
+from support.faulty import Faulty
 
 from pytest_taskie import Plan, Project
 
@@ -22,6 +24,14 @@ def test_by_default_beside_the_project_under_the_plans_name(plan: Plan, project:
     path = project.path / "taskie-report-test-plan.html"
     assert (done.code, done.out, done.err) == (0, f"{path}\n", "")
     assert read(path).one("h1").text == "test-plan"
+
+
+def test_a_plan_whose_directory_cannot_be_listed(plan: Plan, project: Project, faulty: Faulty) -> None:
+    env = {**project.env, **faulty(f"list={errno.EIO}@/test-plan#2")}
+    done = run_process(["report"], cwd=project.path, env=env)
+    assert (done.code, done.err) == (0, "")
+    said = read(Path(done.out.rstrip("\n"))).one("aside").text
+    assert "The plan's directory cannot be listed (Input/output error)." in said
 
 
 def test_where_it_is_told_to(plan: Plan, project: Project, taskie: Taskie) -> None:

@@ -258,6 +258,11 @@ class TestCommand:
         monkeypatch.chdir(project.home)
         assert taskie("doctor").out.count("the hook is installed in") == 1
 
+    def test_settings_that_are_no_file(self, taskie: Taskie, fake: Any, project: Project) -> None:
+        fake()
+        (project.path / ".claude" / "settings.json").mkdir(parents=True)
+        assert f"{project.path}/.claude: settings.json is not a regular file" in taskie("doctor").out
+
     def test_no_temporary_folder(self, taskie: Taskie, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
         done = taskie("doctor")

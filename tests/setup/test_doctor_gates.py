@@ -129,3 +129,11 @@ def test_an_interpreter_without_yaml(
 )
 def test_the_program_of_a_command(command: str, program: str | None) -> None:
     assert program_of(command) == program
+
+
+def test_a_gate_that_there_is_not(gated: Project, taskie: Taskie) -> None:
+    """What it would need is not asked."""
+    configure(gated, entry_points=[{"path": ".", "checks": ["lint", "lnit"]}])
+    done = taskie("doctor", "--json")
+    assert any("there is no check 'lnit'" in text for _, text in findings(done, "gauntlet")), done.out
+    assert done.err == ""

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
-from tools.torture import mutants, mutating, reaching, tests_of
+from tools.torture import choosing, mutating, reaching, tests_of
 
 PATIENCE = 20.0  # seconds; the machine may be busy
 
@@ -57,7 +57,7 @@ def test_what_ends_processes_is_never_changed() -> None:
     assert all((ROOT / path).exists() for path in never)
     client = {str(path.relative_to(ROOT)) for path in (ROOT / "pytest_taskie" / "client").glob("*.py")}
     assert len(client) > 5
-    assert {each.path for each in mutants.every()} & (never | client) == set()
+    assert {each.path for each in choosing.every()} & (never | client) == set()
 
 
 def test_every_package_has_tests_and_every_module_a_package() -> None:
@@ -71,8 +71,8 @@ def test_every_package_has_tests_and_every_module_a_package() -> None:
 
 def test_the_test_files_of_a_mutant_in_order() -> None:
     """First who names the module, then who uses its words; each file once, and all of the package."""
-    mutant = next(each for each in mutants.every() if each.path == "taskie/store.py" and each.where == "digest")
-    names = mutants.order(mutant, ROOT)
+    mutant = next(each for each in choosing.every() if each.path == "taskie/store.py" and each.where == "digest")
+    names = choosing.order(mutant, ROOT)
     assert names[0].startswith("tests/core/test_store")
     assert sorted(names) == sorted(tests_of.files_of("taskie/store.py", root=ROOT))
     assert len(names) == len({*names})
@@ -81,12 +81,12 @@ def test_the_test_files_of_a_mutant_in_order() -> None:
 def test_a_change_elsewhere_leaves_the_others_chosen(tmp_path: Path) -> None:
     for name in ("taskie", "pytest_taskie"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    before = [each.name for each in mutants.choose(40, 5, tmp_path)]
+    before = [each.name for each in choosing.choose(40, 5, tmp_path)]
     store = tmp_path / "taskie" / "store.py"
     store.write_text("def added(a):\n    return a == 1\n\n\n" + store.read_text())
-    after = [each.name for each in mutants.choose(40, 5, tmp_path)]
+    after = [each.name for each in choosing.choose(40, 5, tmp_path)]
     assert len({*before} - {*after}) <= 1
-    assert before != [each.name for each in mutants.choose(40, 6, tmp_path)]
+    assert before != [each.name for each in choosing.choose(40, 6, tmp_path)]
 
 
 WITH_BLOCKS = '''"""Words."""
@@ -152,16 +152,16 @@ SMALL = {
 RIG = """
 import json, sys
 from pathlib import Path
-from tools.torture import asking, mutants, places, tests_of
+from tools.torture import asking, choosing, mutants, places, reach_map, tests_of
 root = Path(sys.argv[1])
 scratch = root.parent / "memory" / "scratch"
 scratch.mkdir(parents=True)
 places.scratch = lambda: scratch
 asking.ROOT = mutants.ROOT = root
-mutants.KEPT, mutants.REACHED, mutants.SURVIVORS = root / "build/kept", root / "build/reached", root / "survivors"
+mutants.KEPT, reach_map.REACHED, mutants.SURVIVORS = root / "build/kept", root / "build/reached", root / "survivors"
 mutants.LIMIT = float(sys.argv[3]) if sys.argv[3:] else 300.0
-tests_of.PACKAGES = mutants.PACKAGES = {"taskie": ("tests",), "pytest_taskie": ("tests",)}
-mutants.CONSTANTS = 1e-9
+tests_of.PACKAGES = mutants.PACKAGES = choosing.PACKAGES = {"taskie": ("tests",), "pytest_taskie": ("tests",)}
+choosing.CONSTANTS = 1e-9
 result = mutants.run(9, 100, 1, workers=2, at=sys.argv[2] if sys.argv[2:] else None)
 print(json.dumps([result.many, result.reached, result.notes]))
 """

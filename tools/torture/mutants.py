@@ -8,158 +8,32 @@ found is kept in a file, so that a run that was cut goes on where it was.
 from __future__ import annotations
 
 import collections
-import hashlib
 import json
 import multiprocessing
 import os
-import re
 import shlex
 import shutil
 import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.torture import asking, places, reaching
+from tools.torture import asking, places, reach_map, reaching
 from tools.torture.asking import Copy
-from tools.torture.mutating import Mutant, mutants, parses
+from tools.torture.choosing import choose, every, order
+from tools.torture.mutating import Mutant
 from tools.torture.places import ROOT
+from tools.torture.reach_map import LIMIT, Map, digest
 from tools.torture.results import Failure, Result
 from tools.torture.tests_of import PACKAGES, files_of, package, support_of
 
 FLOOR, FLOOR_OF_EACH = 0.94, 0.90
-LIMIT = 1800.0  # seconds for all tests of a package, or for a few whose time is not known
-CONSTANTS = 0.25  # half of all mutants are constants, most of them words: so many are enough
-FEW, FEW_SECONDS, OF_A_FILE = 24, 12.0, 4  # tests that are asked first: the quickest, of several files
+MANY_SECONDS = 60.0  # of tests that come to a mutant, from which on it is asked about together with others
 KEPT = ROOT / "build" / "torture" / "mutants.jsonl"
-REACHED = ROOT / "build" / "torture" / "reached.jsonl"
 SURVIVORS = Path(__file__).with_name("survivors.txt")
-# What ends processes and makes namespaces is never changed, nor what it is told by: a mutant could end those of others.
-NEVER = re.compile(r"pytest_taskie/client/|taskie/(?:programs|spawning|signals|scenario|stand_in)\.py|taskie/_plugin/")
-ENDS = re.compile(r"\b(?:kill|killpg|terminate|send_signal|pidfd_send_signal|prctl|unshare)\(|PR_SET_|CLONE_NEW")
 
 Said = dict[str, Any]
-
-
-def every(root: Path = ROOT) -> list[Mutant]:
-    found = []
-    for top in asking.PACKAGES:
-        for file in sorted((root / top).rglob("*.py")):
-            path = str(file.relative_to(root))
-            text = file.read_text()
-            if not NEVER.search(path) and not ENDS.search(text):
-                found += mutants(path, text)
-    return found
-
-
-def choose(many: int, seed: int, root: Path = ROOT) -> list[Mutant]:
-    """The same number of each package: a small one counts as much as a big one. In the order in which they are run.
-
-    Each has its lot from its name: a change elsewhere leaves the others chosen."""
-    groups: dict[str, list[tuple[float, Mutant]]] = {name: [] for name in PACKAGES}
-    for each in {each.name: each for each in every(root)}.values():
-        lot = _lot(seed, each.name)
-        if each.kind == "constant":
-            lot /= CONSTANTS
-        groups[package(each.path)].append((lot, each))
-    for group in groups.values():
-        group.sort(key=lambda pair: pair[0])
-    chosen: list[Mutant] = []
-    for number in range(max(map(len, groups.values()))):
-        if len(chosen) >= many:
-            break
-        due = [group[number][1] for group in groups.values() if number < len(group)]
-        chosen += [each for each in due if parses(each, (root / each.path).read_bytes())]
-    return chosen[:many]
-
-
-def _lot(seed: int, name: str) -> float:
-    digest = hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") / 2**64
-
-
-def order(mutant: Mutant, root: Path) -> list[str]:
-    """The test files that name the module, then the others of its package, those first that use its words most."""
-    module = Path(mutant.path).stem.lstrip("_")
-    dotted = mutant.path[: -len(".py")].replace("/", ".")
-    package_name = re.escape(dotted.rpartition(".")[0])
-    imported = re.compile(rf"{re.escape(dotted)}\b|from {package_name} import [^\n]*\b{module}\b")
-    words = re.compile("|".join(rf"\b{word}\b" for word in {module, *mutant.where.split(".")} - {"module", "__init__"}))
-    found = []
-    for name in files_of(mutant.path, root=root):
-        text = (root / name).read_text()
-        is_first = module in Path(name).stem or bool(imported.search(text))
-        found.append((not is_first, -len(words.findall(text)), name))
-    return [name for _, _, name in sorted(found)]
-
-
-class Map:
-    """Which test of which file comes to which block, as far as it was measured of these very files."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.seconds: dict[str, float] = {}
-        self.files: set[str] = set()
-        self.broken: set[str] = set()  # which fail here without any mutant, such as those of what a sandbox has not
-        self._tests: list[str] = []
-        self._of: dict[str, set[int]] = {}  # of each block
-        self._counts: collections.Counter[int] = collections.Counter()
-        lines = REACHED.read_text().splitlines() if REACHED.exists() else []
-        for each in {each["file"]: each for each in map(json.loads, lines)}.values():
-            if (root / each["file"]).exists() and each["digest"] == digest([root / each["file"]]):
-                self._add(each)
-
-    def _add(self, each: Said) -> None:
-        self.files.add(each["file"])
-        self.seconds.update(each["tests"])
-        self.broken |= set(each["broken"])
-        first = len(self._tests)
-        self._tests += [name for name, _ in each["tests"]]
-        for block, numbers in each["blocks"].items():
-            tests = [first + number for number in numbers]
-            self._of.setdefault(block, set()).update(tests)
-            self._counts.update(tests)
-
-    def of(self, mutant: Mutant) -> list[str]:
-        """The tests that come to it, those first that are quick and come to little else. What a module does when it is
-        imported shows anywhere in it."""
-        block = reaching.block_of(
-            reaching.blocks(mutant.path, (self.root / mutant.path).read_text()), mutant.begin, mutant.end
-        )
-        found = set(self._of.get(block, ()))
-        if mutant.where == "module" or block.split()[1] == "module":
-            for name, numbers in self._of.items():
-                if name.startswith(f"{mutant.path} "):
-                    found |= numbers
-        mine = set(files_of(mutant.path, root=self.root))
-        cost = {self._tests[number]: self._counts[number] / 1000 for number in found}
-        due = [each for each in cost if each.partition("::")[0] in mine and each not in self.broken]
-        return sorted(due, key=lambda each: (cost[each] + self.seconds.get(each, 0.0), each))
-
-    def few(self, tests: Sequence[str]) -> list[str]:
-        """Of these, some to begin with."""
-        taken: collections.Counter[str] = collections.Counter()
-        found: list[str] = []
-        seconds = 0.0
-        for each in tests:
-            file = each.partition("::")[0]
-            seconds += self.seconds.get(each, 0.0)
-            if len(found) < FEW and taken[file] < OF_A_FILE and (seconds < FEW_SECONDS or not found):
-                taken[file] += 1
-                found.append(each)
-        return found
-
-    def patience(self, tests: Sequence[str]) -> float:
-        """How long they may take: on a busy machine several times as long as they took."""
-        return min(LIMIT, 60 + 8 * sum(self.seconds.get(each, 1.0) for each in tests))
-
-
-def digest(files: Iterable[Path]) -> str:
-    whole = hashlib.blake2b(digest_size=12)
-    for file in files:
-        whole.update(file.read_bytes() + b"\0")
-    return whole.hexdigest()
 
 
 # What each of the processes has that try mutants.
@@ -193,7 +67,7 @@ def _measure(job: tuple[tuple[str, ...], float]) -> list[Said]:
         old.unlink()
     answer = _marked.ask(files, LIMIT, marks=marks, to_the_end=True)
     if answer.code not in (0, 1, 5):
-        return []
+        raise RuntimeError(f"without any mutant: {answer.words}")
     reached = reaching.read(marks)
     broken = set()
     if reached.failed:
@@ -217,21 +91,28 @@ def _measure(job: tuple[tuple[str, ...], float]) -> list[Said]:
     return found
 
 
-def _try(job: tuple[Mutant, float]) -> Said:
-    """Ask who comes to it, then those of whom that is not known."""
+def _try(job: tuple[Mutant, float, bool]) -> Said:
+    """Ask who comes to it: a few, then the others, if they are not so many that it is cheaper to ask about several
+    mutants at once. `alone`: there will be no others."""
     global _map
-    mutant, until = job
+    mutant, until, alone = job
     if time.time() > until:
         return {**_named(mutant), "result": "no time"}
     _map = _map or Map(_root)
     began = time.time()
     due = _map.of(mutant)
-    few = _map.few(due)
+    files = order(mutant, _root)
+    few = _map.few(due, files)
     rest = sorted(set(due) - set(few))
-    unknown = [name for name in order(mutant, _root) if name not in _map.files]
-    by = _noticed([mutant], few) or _noticed([mutant], rest, unknown)
-    said = {**_named(mutant), "result": "killed" if by else "unnoticed", "by": by, "asked": len(due)}
-    return {**said, "tests": _tests_of(mutant, _root), "seconds": round(time.time() - began, 1)}
+    new = [name for name in files if name in _map.changed]
+    unknown = [name for name in files if name not in _map.files] if alone else []
+    by = _noticed([mutant], few)
+    if not by and (alone or sum(_map.seconds[each] for each in rest) < MANY_SECONDS):
+        by = _noticed([mutant], rest, [*unknown, *new])
+        few = due
+    said = {**_named(mutant), "result": "killed" if by else "unnoticed", "by": by}
+    asked = {"asked": len(few), "of": len(due), "seconds": round(time.time() - began, 1)}
+    return {**said, **asked, "tests": _tests_of(mutant, _root)}
 
 
 def _named(mutant: Mutant) -> Said:
@@ -245,18 +126,22 @@ def _noticed(changes: Sequence[Mutant], tests: Sequence[str], whole: Sequence[st
     if not files:
         return ""
     seconds = LIMIT if whole else _map.patience(tests)
+    known = _map.known({*whole} & _map.changed) - {*tests}
     while True:
-        began = time.monotonic()
+        without = sorted(_map.broken | known)
         with _copy.changed(texts(changes, _root)):
-            answer = _copy.ask(files, seconds, tests=tests, whole=whole, without=sorted(_map.broken))
+            answer = _copy.ask(files, seconds, tests=tests, whole=whole, without=without)
         if not answer.noticed:
             return ""
         if answer.code is None:  # nothing of ours, if they pass without it in a third of the time
             began = time.monotonic()
-            calm = _copy.ask(files, seconds, tests=tests, whole=whole, without=sorted(_map.broken))
+            calm = _copy.ask(files, seconds, tests=tests, whole=whole, without=without)
             return "hangs" if not calm.noticed and time.monotonic() - began < seconds / 3 else "time"
-        if not answer.failed:
-            return f"exit {answer.code}"  # the tests themselves cannot be imported any more
+        if not answer.failed:  # the tests themselves cannot be imported any more
+            calm = _copy.ask(files, seconds, tests=tests, whole=whole, without=without)
+            if calm.code not in (0, 1, 5):
+                raise RuntimeError(f"without any mutant, too: {calm.words}")
+            return f"exit {answer.code}"
         failed = answer.failed[-1]
         if not _copy.ask([failed.partition("::")[0]], LIMIT, tests=[failed]).noticed:
             return failed
@@ -285,8 +170,7 @@ def apart(changes: Iterable[Mutant]) -> list[list[Mutant]]:
 
 
 def _last(job: tuple[list[Mutant], float]) -> list[Said]:
-    """All tests of the package, once for all that nobody who comes to them has noticed. Whatever fails is asked about
-    each alone."""
+    """All tests of the package, once for all that nobody has noticed. Whatever fails is asked about each alone."""
     global _map
     changes, until = job
     if time.time() > until:
@@ -294,7 +178,11 @@ def _last(job: tuple[list[Mutant], float]) -> list[Said]:
     _map = _map or Map(_root)
     files = files_of(*[each.path for each in changes], root=_root)
     with _copy.changed(texts(changes, _root)):
-        answer = _copy.ask(files, LIMIT, without=sorted(_map.broken), to_the_end=True)
+        answer = _copy.ask(
+            files, max(1.0, min(LIMIT, until - time.time())), without=sorted(_map.broken), to_the_end=True
+        )
+    if answer.code is None and time.time() > until:
+        return []
     if len(changes) > 1 and answer.code not in (0, 1, 5):  # no test could say anything
         half = len(changes) // 2
         return [said for part in (changes[:half], changes[half:]) for said in _last((part, until))]
@@ -339,10 +227,10 @@ def run(many: int, seconds: float, seed: int, *, workers: int = 2, at: str | Non
             due = [each for each in chosen if each.name not in known]
             if not at:
                 _map_of(pool, due, root, until)
-            for said in pool.imap_unordered(_try, [(each, until) for each in due]):
+            for said in pool.imap_unordered(_try, [(each, until, bool(at)) for each in due]):
                 _keep(known, said)
             left = [each for each in chosen if known.get(each.name, {}).get("result") == "unnoticed"]
-            jobs = [(group, until) for group in _together(left)]
+            jobs = [(group, until) for group in _together(left, root)]
             for several in pool.imap_unordered(_last, jobs):
                 for said in several:
                     _keep(known, said)
@@ -361,21 +249,23 @@ def _stop(number: int, frame: object) -> None:
     raise SystemExit(128 + number)
 
 
-def _together(left: Sequence[Mutant]) -> Iterator[list[Mutant]]:
-    """Those of one package that no list excuses, if they were asked alone."""
+def _together(left: Sequence[Mutant], root: Path) -> list[list[Mutant]]:
+    """Those of one package that no list excuses; packages with few tests first, so that a run that is cut says more."""
     equivalent = excused()
-    for name in PACKAGES:
-        yield from apart(each for each in left if package(each.path) == name and each.name not in equivalent)
+    found = []
+    for name in sorted(PACKAGES, key=lambda name: len(files_of(f"{name}/", root=root))):
+        found += apart(each for each in left if package(each.path) == name and each.name not in equivalent)
+    return found
 
 
 def _map_of(pool: Any, due: Sequence[Mutant], root: Path, until: float) -> None:
     """Measure what is not known yet of the tests of these mutants."""
-    known = Map(root).files
+    known = Map(root)
     files = list(dict.fromkeys(name for each in due for name in files_of(each.path, root=root)))
-    new = [name for name in files if name not in known]
+    new = [name for name in files if name not in known.files or (name in known.changed and not known.dear(name))]
     parts = [(tuple(new[at : at + 6]), until) for at in range(0, len(new), 6)]
     for several in pool.imap_unordered(_measure, parts):
-        with REACHED.open("a") as file:
+        with reach_map.REACHED.open("a") as file:
             file.writelines(json.dumps(each) + "\n" for each in several)
 
 

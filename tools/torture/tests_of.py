@@ -11,14 +11,22 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "taskie/gauntlet": ("tests/gauntlet", "tests/docs/test_gauntlet.py"),
     "taskie/claudex": ("tests/claudex", "tests/docs/test_claudex.py"),
     "taskie/autopilot": ("tests/autopilot", "tests/docs/test_autopilot.py"),
-    "taskie/setup": ("tests/setup", "tests/gauntlet/test_init.py"),
+    "taskie/setup": ("tests/setup", "tests/gauntlet/test_init.py", "tests/faults/test_no_locks.py"),
     "taskie/report": ("tests/report",),
     "taskie": (
         *("tests/core", "tests/hook", "tests/cli", "tests/trust", "tests/faults"),
-        *("tests/gauntlet/test_repository.py", "tests/docs/test_own_hook.py", "tests/docs/test_test_results.py"),
-        "tests/plans/test_large_tables.py",
+        *(
+            "tests/gauntlet/test_repository.py",
+            "tests/gauntlet/test_decisions.py",
+            "tests/docs/test_own_hook.py",
+            "tests/docs/test_test_results.py",
+        ),
+        *("tests/plans/test_large_tables.py", "tests/autopilot/test_worktree.py", "tests/autopilot/test_unreported.py"),
     ),
-    "pytest_taskie": ("tests/harness", "tests/docs/test_judging.py", "tests/docs/test_test_results.py"),
+    "pytest_taskie": (
+        *("tests/harness", "tests/docs/test_judging.py", "tests/docs/test_test_results.py"),
+        "tests/autopilot/test_recording.py",
+    ),
 }
 
 
