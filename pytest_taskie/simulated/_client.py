@@ -25,6 +25,7 @@ from pytest_taskie.client._request import Request
 from pytest_taskie.client._runs import Run, feedback_text, parse_lines, read_stops
 from pytest_taskie.client._script import Script, Turn, When
 from pytest_taskie.client._scripted import Environment, Hooks, Where, hook_groups
+from pytest_taskie.simulated._calls import Course
 from pytest_taskie.simulated._firing import Hooks as SessionHooks
 from pytest_taskie.simulated._refusing import NotMeasuredHere
 from pytest_taskie.simulated._turns import Turns
@@ -149,8 +150,8 @@ class SimulatedClient:
         events = Events(cwd=self.project.path, session_id=session, transcript_path=transcript)
         limit = cap(environment)
         before = len(self._script.requests)
-        loop = Turns(hooks, self._script, transcript, events, self.project.path, home, environment, self._tools, limit)
-        result = loop.run(text)
+        course = Course(hooks, transcript, events, self.project.path, home, environment, self._tools)
+        result = Turns(course, self._script, limit).run(text)
         stops = read_stops(hooks.stream, hooks.runs)
         told = [*map(feedback_text, hooks.stream), *(stop.context for stop in stops)]
         run = Run(
