@@ -164,7 +164,7 @@ class Lab:
             event["tool_use_id"] = f"toolu_{number:024d}"
         elif number and situation.stops == 1:
             # What no two calls of one agent's are is of another session.
-            event["session_id"] = str(uuid.UUID(int=uuid.UUID(self._session).int ^ number))
+            event["session_id"] = str(uuid.uuid5(uuid.UUID(self._session), str(number)))
         return event
 
     def in_turn(self, situations: Sequence[Situation]) -> Performance:
