@@ -29,7 +29,7 @@ SECONDS = 20.0  # for one run; no hook that a person waits for takes as long
 SETTING_UP = 60.0
 LINGER = 5.0  # what has not ended by then will not end soon
 SUB = "src"  # the folder into which the agent goes
-NOTHING = ".git"  # what git itself writes where a hook only looks
+NOTHING = (".git", "__pycache__")  # what programs write for themselves where a hook only looks
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "GIT_CONFIG_NOSYSTEM": "1"}
 
 
@@ -250,6 +250,8 @@ class Lab:
             here = _Here(self, room, situation)
             here.prepare()
             before = room.changes()
+            if situation.times > 1:  # one alone, after which an interpreter has its caches, as everywhere
+                room.run([here.run(situation, situation.times)[1]], self._limit())
             steps: list[AtOnce] = []
             results: list[HookResult] = []
             for number in range(situation.stops):
@@ -350,7 +352,7 @@ class _Here:
         found = {}
         for name, left in files.items():
             role = next((role for role in roles if name.startswith(role)), "")
-            if name not in ours and f"/{NOTHING}/" not in f"/{name}":
+            if name not in ours and not any(f"/{nothing}/" in f"/{name}" for nothing in NOTHING):
                 found[roles.get(role, "") + name[len(role) :]] = left
         return found
 

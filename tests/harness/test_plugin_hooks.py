@@ -163,6 +163,12 @@ def test_a_hook_past_its_own_timeout(made: Make) -> None:
     assert not result.blocked
 
 
+def test_a_hook_for_which_the_client_does_not_wait(made: Make) -> None:
+    block = prints({"decision": "block", "reason": "too late"})
+    result = made(Stop=[command(block, **{"async": True})]).run()
+    assert (result.blocked, result.fault is None) == (False, False)
+
+
 def test_a_program_that_is_not_there(made: Make) -> None:
     result = made(Stop=[command("no-such-program", args=[])]).run()
     assert (result.exit_code, result.stderr.startswith("Failed to run")) == (1, True)
