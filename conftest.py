@@ -22,7 +22,7 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parent
 CLIENT_TESTS = ROOT / "tests" / "client"
 # Their tests share one client, and another worker would start another.
-SHARING = ("test_event_outputs.py", "test_stop_output.py")
+SHARING = ("test_entries.py", "test_event_outputs.py", "test_stop_output.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

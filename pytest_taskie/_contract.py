@@ -97,6 +97,10 @@ class Contract:
         found: Mapping[str, Any] = self.outputs.get(EVERY_EVENT, {}).get("reading", {})
         return found
 
+    def common(self, event: str) -> str:
+        """The name that the data have for an event which the client may call otherwise."""
+        return next((name for name, output in self.outputs.items() if output.get("called") == event), event)
+
     @property
     def events(self) -> list[str]:
         return [name for name in self.outputs if name != EVERY_EVENT]

@@ -40,7 +40,7 @@ def read(path: os.PathLike[str] | str) -> HooksFile:
         if not _is_plugin(path) and any(os.path.lexists(file) for file in local):
             return _Reader(path, None).settings([file for file in local if os.path.lexists(file)])
         return _Reader(path, path).plugin_files()
-    if path.name == "hooks.json" or _is_plugin(path.parent.parent):
+    if path.name == "hooks.json" or (path.parent.name == "hooks" and _is_plugin(path.parent.parent)):
         root = path.parent.parent if path.parent.name == "hooks" else path.parent
         return _Reader(path, root).hooks_json(path)
     return _Reader(path, None).settings([path])

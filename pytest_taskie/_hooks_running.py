@@ -24,6 +24,8 @@ from pytest_taskie._workspace import Project
 Json = Mapping[str, Any]
 # The client's own, where an entry does not say.
 CLIENT_TIMEOUT = 600.0
+# The client has no such limit; a file with thousands of hooks is not to take the machine away.
+AT_ONCE = 64
 ROOT, DATA, PROJECT_DIR = "${CLAUDE_PLUGIN_ROOT}", "${CLAUDE_PLUGIN_DATA}", "${CLAUDE_PROJECT_DIR}"
 
 
@@ -50,15 +52,20 @@ class Place:
             return [(index, self._run(entry, event, where, index)) for index, entry in enumerate(entries)]
         results: list[tuple[int, HookResult]] = []
         failures: list[BaseException] = []
+        free = threading.BoundedSemaphore(AT_ONCE)
 
-        def one(entry: HookEntry, index: int) -> None:
+        def one(index: int, entry: HookEntry) -> None:
             try:
                 results.append((index, self._run(entry, event, where, index)))
             except BaseException as error:
                 failures.append(error)
+            finally:
+                free.release()
 
-        threads = [threading.Thread(target=one, args=(entry, index)) for index, entry in enumerate(entries)]
+        # Whoever is interrupted does not wait for them: the hooks then end with this process.
+        threads = [threading.Thread(target=one, args=numbered, daemon=True) for numbered in enumerate(entries)]
         for thread in threads:
+            free.acquire()
             thread.start()
         for thread in threads:
             thread.join()

@@ -92,6 +92,7 @@ def judged(
     timed_out: bool,
 ) -> Reading:
     """The same by what is known of one client from a version on."""
+    event_name = known.common(event_name)
     said = Said(event_name, command, exit_code, stderr, answered(known, exit_code, stdout, stderr))
     sort(said, known, timed_out)
     said.beside |= switches(entry, known) | ({"plugin"} if plugin else set())

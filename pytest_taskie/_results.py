@@ -50,13 +50,13 @@ class HookResult:
     def readings(self) -> tuple[Reading, ...]:
         """How each client reads it that `taskie_clients` names, version range by version range."""
         ended = self.exit_code, self.stdout, self.stderr, self.event_name, self.command
-        found = (judged(one, *ended, self.entry, self.plugin, self.timed_out) for one in self._known)
-        return tuple(self._with_script_fault(self._with_origin(reading)) for reading in found)
+        found = ((one, judged(one, *ended, self.entry, self.plugin, self.timed_out)) for one in self._known)
+        return tuple(self._with_script_fault(self._with_origin(one, reading)) for one, reading in found)
 
-    def _with_origin(self, reading: Reading) -> Reading:
-        """The newest client tells the model whose plugin a hook is that says why on stderr."""
+    def _with_origin(self, known: Contract, reading: Reading) -> Reading:
+        """The newest client tells the model whose plugin a hook is that says why on stderr; 2.1.213 does not."""
         by_exit = reading.reason is not None and reading.reason.startswith(f"[{self.command}]: ")
-        if self.origin is None or not by_exit:
+        if self.origin is None or not by_exit or known.client != "claude" or known.before is not None:
             return reading
         return replace(reading, reason=f"{reading.reason}\nThis hook comes from the {self.origin} plugin.")
 

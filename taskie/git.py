@@ -30,9 +30,11 @@ class GitError(CommandError):
 
 
 class Git:
-    """git in a directory. What goes wrong is raised as `failure`. `index` is another index than the repository's."""
+    """git in a directory. What goes wrong is raised as `failure`. `index` is another index than the repository's.
+    For `caller`, the whole process's, see `Signals`."""
 
     failure: type[Exception] = GitError
+    caller: int | None = None
 
     def __init__(self, root: str, env: Mapping[str, str], deadline: float, index: str | None = None) -> None:
         asking = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
@@ -60,7 +62,7 @@ class Git:
     ) -> tuple[int, bytes, bytes]:
         """Its exit code and what it prints on either stream."""
         env = {**self._env, "GIT_LITERAL_PATHSPECS": "1"} if literal else self._env
-        with Signals() as signals:
+        with Signals(self.caller) as signals:
             question = GitCall(self, [self.program, *arguments], env, given or b"", self._deadline)
             try:
                 return question.answer(signals)
@@ -69,7 +71,7 @@ class Git:
 
     def begin(self, *asked: Sequence[str]) -> GitCalls:
         """Ask several things at the same time, and wait for none of them yet."""
-        calls = GitCalls()
+        calls = GitCalls(self)
         try:
             for arguments in asked:
                 calls.append(GitCall(self, [self.program, *arguments], self._env, b"", self._deadline))
@@ -165,8 +167,12 @@ def kill_all() -> None:
 class GitCalls(list[GitCall]):
     """What git was asked at the same time. None of them is left running."""
 
+    def __init__(self, git: Git) -> None:
+        super().__init__()
+        self._git = git
+
     def answers(self) -> list[tuple[int, bytes, bytes]]:
-        with Signals() as signals:
+        with Signals(self._git.caller) as signals:
             try:
                 return [call.answer(signals) for call in self]
             finally:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 NEW_USER, NEW_NET, NEW_MOUNTS, NEW_PIDS, NEW_IPC = 0x10000000, 0x40000000, 0x00020000, 0x20000000, 0x08000000
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
+PR_SET_CHILD_SUBREAPER = 36
 MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, ATTR_RDONLY = 442, -100, 0x8000, 1
 SIZE, FILES = "384m", "100k"  # of the room; a hook that fills it is told that the disk is full
 LOOK = 0.25  # seconds between two looks at how many processes there are
@@ -385,6 +386,8 @@ def main() -> None:
         except OSError as error:
             sys.exit(str(error))
     else:
+        with contextlib.suppress(OSError, AttributeError):  # who loses its parent stays a descendant of ours
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         for name in ("tmp", "home"):
             os.mkdir(f"{spec['room']}/{name}")
         for source, name in spec["layers"]:

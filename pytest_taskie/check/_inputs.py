@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -61,6 +62,10 @@ PROMPTS = ("Greet the world.", "/deploy now", "Delete everything, please. passwo
 def ordinary(subject: Subject, most: int = 3) -> list[Situation]:
     """Events as they happen every day, at most so many."""
     event = subject.event
+    ruled = COMMAND_RULE.fullmatch(str(subject.entry.get("if", "")))
+    if event in TOOL_EVENTS and ruled and subject.takes("Bash"):
+        command = f"{ruled[1]} x" if ruled[2] else ruled[1]
+        return [_call(event, "Bash", {"command": command, "description": "Work"})]
     if event in TOOL_EVENTS:
         found = [_call(event, tool, CALLS[tool]) for tool in CALLS if subject.takes(tool)]
         return found[:most] or [_call(event, tool, {}) for tool in _others(subject)][:1]
@@ -103,6 +108,8 @@ def large(subject: Subject, size: int = 2_000_000) -> Situation | None:
     return None
 
 
+# A permission rule, as an entry's `if` has it: the client runs the hook for these commands alone.
+COMMAND_RULE = re.compile(r"\s*Bash\(([^*?:]+?)(:\*| \*|\*)?\)\s*")
 # Shaped like a token, of nobody.
 TOKEN = "sk-ant-api03-" + "CanaryCanary" * 4
 CANARY = "injected-canary"

@@ -20,6 +20,7 @@ from typing import Any
 
 from pytest_taskie._environment import allowed
 from pytest_taskie._path import hide, path_without_agents
+from pytest_taskie._processes import end_tree
 from taskie.scratch import Scratch
 
 BOX = Path(__file__).with_name("_box.py")
@@ -117,13 +118,19 @@ class Ground:
         with self._lock:
             self._running.discard(process)
 
+    def end(self, process: subprocess.Popen[str]) -> None:
+        """End a room's process and all that is in it."""
+        if not self.confined:
+            end_tree(process.pid)
+        elif process.poll() is None:
+            process.send_signal(signal.SIGTERM)  # it ends what is inside, and waits for it
+
     def close(self) -> None:
         """End every room that there is; none can be made any more."""
         with self._lock:
             self._closed = True
             for process in self._running:
-                with contextlib.suppress(OSError):
-                    process.send_signal(signal.SIGTERM)  # it ends what is inside, and waits for it
+                self.end(process)
 
 
 @contextlib.contextmanager
@@ -197,7 +204,7 @@ class Room:
 
     def close(self) -> None:
         """End it and all that is in it."""
-        self._box.terminate()  # it ends what is inside, and waits for it
+        self._ground.end(self._box)
         try:
             self._box.wait(GRACE)
         except subprocess.TimeoutExpired:

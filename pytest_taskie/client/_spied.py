@@ -35,7 +35,8 @@ unset taskie_at taskie_n
 {command}
 ) < "$taskie_at/stdin" > "$taskie_at/stdout" 2> "$taskie_at/stderr"
 taskie_code=$?; echo "$taskie_code" > "$taskie_at/exit"
-cat "$taskie_at/stdout"; cat "$taskie_at/stderr" >&2; exit "$taskie_code"
+[ ! -s "$taskie_at/stdout" ] || cat "$taskie_at/stdout"; [ ! -s "$taskie_at/stderr" ] || cat "$taskie_at/stderr" >&2
+exit "$taskie_code"
 """
 
 

@@ -40,6 +40,7 @@ examples:
   taskie client check 2.1.197 2.0.60 --markdown docs/client-versions.md
   taskie client check --keep DIR           and keep the results: what has run there is not run again
   taskie client check latest --new         whether a client that has just come out does anything differently
+  taskie client check copilot qwen         whether these still do what the contract data say
   taskie client check 2.1.326 --write      and put what was measured into the contract data
 """
 

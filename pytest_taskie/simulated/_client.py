@@ -25,6 +25,7 @@ from pytest_taskie.client._request import Request
 from pytest_taskie.client._runs import Run, feedback_text, parse_lines, read_stops
 from pytest_taskie.client._script import Script, Turn, When
 from pytest_taskie.client._scripted import Environment, Hooks, Where, hook_groups
+from pytest_taskie.simulated._calls import Course
 from pytest_taskie.simulated._firing import Hooks as SessionHooks
 from pytest_taskie.simulated._refusing import NotMeasuredHere
 from pytest_taskie.simulated._turns import Turns
@@ -149,8 +150,8 @@ class SimulatedClient:
         events = Events(cwd=self.project.path, session_id=session, transcript_path=transcript)
         limit = cap(environment)
         before = len(self._script.requests)
-        loop = Turns(hooks, self._script, transcript, events, self.project.path, home, environment, self._tools, limit)
-        result = loop.run(text)
+        course = Course(hooks, transcript, events, self.project.path, home, environment, self._tools)
+        result = Turns(course, self._script, limit).run(text)
         stops = read_stops(hooks.stream, hooks.runs)
         told = [*map(feedback_text, hooks.stream), *(stop.context for stop in stops)]
         run = Run(
@@ -174,17 +175,15 @@ class SimulatedClient:
     def _files(self, home: Path) -> list[HooksFile]:
         """Where hooks come from, in the client's order: the user's settings and the test's, the project's, plugins."""
         groups = hook_groups(self._hooks, None, self._settings.get("hooks", {}))
-        if self._settings.get("disableAllHooks"):
-            return []
-        found = [of_settings({**self._settings, "hooks": groups})]
-        user = home / ".claude" / "settings.json"
         local = self.project.path / ".claude"
-        if user.exists() or any((local / name).exists() for name in ("settings.json", "settings.local.json")):
-            of = [user] if user.exists() else []
-            of += [local] if local.exists() else []
-            found += [read(path if path.is_file() else self.project.path) for path in of]
-        if any(problem.kind == "hooks-disabled" for file in found for problem in file.problems):
+        named = [home / ".claude" / "settings.json", local / "settings.json", local / "settings.local.json"]
+        of = [of_settings({**self._settings, "hooks": groups}), *(read(file) for file in named if file.exists())]
+        if self._settings.get("disableAllHooks") or any(
+            p.kind == "hooks-disabled" for file in of for p in file.problems
+        ):
             return []
+        # The same command in several of them is run once.
+        found = [HooksFile(Path("settings"), tuple(entry for file in of for entry in file.entries))]
         found += [read(Path(plugin)) for plugin in self._plugins]
         if any(file.modules for file in found):
             raise NotMeasuredHere("a plugin's functions in modules")

@@ -142,7 +142,10 @@ class Look(Value):
 
 def stop(turn: Turn, context: Context) -> RunResult:
     """The answer to one stop: what is known is read, the gates are run if that says so."""
+    from taskie.git import Git
+
     root, env, until = context.root, context.env, time_until(context)
+    Git.caller = context.caller  # for whoever asks git in this process, which has one event to answer
     warnings: list[str] = []
     place = _Place(context, until, warnings)
     sealed = record.sealed(place.ledger, warnings)

@@ -14,7 +14,7 @@ from typing import Callable
 import pytest
 
 from pytest_taskie.check._lab import Lab
-from pytest_taskie.check._room import Ground, Room, RoomError
+from pytest_taskie.check._room import Ground, Room, RoomError, ground
 from pytest_taskie.check._situations import Situation
 from pytest_taskie.check._subjects import Subject
 
@@ -182,3 +182,15 @@ def test_a_killed_checks_folder_is_removed_by_the_next(tmp_path: Path) -> None:
     assert list((tmp_path / "tmp").iterdir())
     subprocess.run([*words, code.format(0)], env=environment, check=True, capture_output=True)
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_where_nothing_keeps_rooms_apart_a_copy_is_used_and_all_processes_end(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "file").write_text("mine")
+    mark = str(os.getpid() * 1000 + 300)
+    command = f"echo changed > file; cat file; (setsid sleep {mark} >/dev/null 2>&1 &); exit 0"
+    with ground(confined=False) as there:
+        end = Lab(there, Subject("Stop", command, root=tmp_path / "project")).perform(Situation("Stop")).end
+    assert (end.code, end.out) == (0, "changed\n")
+    assert (tmp_path / "project" / "file").read_text() == "mine"
+    assert not any(mark in line for line in all_commands())

@@ -99,18 +99,19 @@ def claude_client(request: pytest.FixtureRequest, version: tuple[int, ...]) -> t
 def shared_client(
     tmp_path_factory: pytest.TempPathFactory, _taskie_path: str, pytestconfig: pytest.Config, version: tuple[int, ...]
 ) -> Iterator[Callable[..., SharedClient]]:
-    """Make a client that the tests of a module share, with one hook: `shared_client("Stop", HEAD)`."""
-    made: dict[tuple[str, str], SharedClient] = {}
+    """Make a client that the tests of a module share, with one hook: `shared_client("Stop", HEAD, timeout=5)`."""
+    made: dict[tuple[object, ...], SharedClient] = {}
     mode = DEFAULT_MODE if in_auto_mode(version) else ()
 
-    def make(event: str, head: str = ALWAYS) -> SharedClient:
-        if (event, head) not in made:
+    def make(event: str, head: str = ALWAYS, **entry: Any) -> SharedClient:
+        key = (event, head, *sorted(entry.items()))
+        if key not in made:
             folder = tmp_path_factory.mktemp("shared")
             project = Project(folder, _taskie_path)
             network = check_isolation(pytestconfig)
             bench = Bench(installation("claude", pytestconfig), project, folder, network=network)
-            made[event, head] = SharedClient(bench, event, head, mode)
-        return made[event, head]
+            made[key] = SharedClient(bench, event, head, mode, entry)
+        return made[key]
 
     yield make
     assert [complaint for client in made.values() for complaint in client.close()] == []

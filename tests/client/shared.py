@@ -9,8 +9,9 @@ import dataclasses
 import itertools
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pytest_taskie.client import ClaudeClient, Session, Turn, repeat
 from pytest_taskie.client._hook_runs import Json
@@ -38,10 +39,18 @@ class SharedClient:
 
     _client: ClaudeClient
 
-    def __init__(self, bench: Bench, event: str, head: str, args: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        event: str,
+        head: str,
+        args: Sequence[str] = (),
+        entry: Mapping[str, Any] | None = None,
+    ) -> None:
         self._class: type[ClaudeClient] = type("ClaudeClient", (ClaudeClient,), {"_bench": bench})
         self._args = args
         self._bench, self._event, self._head = bench, event, head
+        self._entry = dict(entry or {})
         # One that was given by its path counts as the newest.
         installation = bench.installation
         self._older = bool(installation.version) and installation.numbers < FIRST_WITH_SUMMARY
@@ -113,7 +122,8 @@ class SharedClient:
         hook.chmod(0o755)
         # A home of its own: in another's the hooks of the session before would be run too.
         home = {"HOME": str(self._folder / "home")}
-        self._client = self._class(hooks={self._event: self.command}, args=self._args, env=home)
+        hooks = {self._event: {"command": self.command, **self._entry}}
+        self._client = self._class(hooks=hooks, args=self._args, env=home)
         self._client.agent(repeat(lambda _: next(self._turns)))
         self._prompts = self._told = 0
 

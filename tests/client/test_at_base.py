@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from support.commands import Ran, run_process
 from pytest_taskie import Project
 from pytest_taskie.client._installation import cache_root, run_group
 
-pytestmark = pytest.mark.client
+pytestmark = [pytest.mark.client, pytest.mark.long]
 
 SPEC = "ai/features/FTR-1.md"
 RUNNERS = {"jest": "30.0.5", "vitest": "3.2.4"}
@@ -120,9 +121,17 @@ class Shop:
         return list(state["loop"]["at_base"]["failing"])
 
 
+def link(source: str, target: str) -> None:
+    """What is installed is thousands of files, which nobody may change; what is not is the project's own."""
+    try:
+        (os.link if "/node_modules/" in source else shutil.copy2)(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
+
+
 @pytest.fixture
 def shop(runner: str, installed: Path, project: Project) -> Iterator[Shop]:
-    shutil.copytree(installed, project.path, symlinks=True, dirs_exist_ok=True)
+    shutil.copytree(installed, project.path, symlinks=True, dirs_exist_ok=True, copy_function=link)
     shop = Shop(project, runner)
     for name, text in {
         SPEC: "# FTR-1\n\n**Status:** in progress\n\nSums of money are in cents.\n",

@@ -78,14 +78,21 @@ def test_unread_stdin_becomes_part_of_the_prompt(claude_client: Any, hook_file: 
     assert '"hook_event_name":"Stop"' in prompt
 
 
-def test_open_stdin_is_waited_for(claude_client: Any, hook_file: Any, tmp_path: Path, observe: Observe) -> None:
-    pipe = f"mkfifo {tmp_path}/pipe; exec 3<> {tmp_path}/pipe"  # which nobody ever closes
-    client = claude_client(hooks={"Stop": hook_file(f'{pipe}; claude -p {NO_HOOKS} "You are the reviewer." <&3')})
+def test_open_stdin_is_waited_for(
+    claude_client: Any, version: Any, hook_file: Any, tmp_path: Path, observe: Observe
+) -> None:
+    """For three seconds, and by older clients for ever: there the pipe is closed at last."""
+    pipe, said = tmp_path / "pipe", tmp_path / "said"
+    held = f"mkfifo {pipe}; sleep 20 > {pipe} & holder=$!"
+    review = f'claude -p {NO_HOOKS} "You are the reviewer." < {pipe} > /dev/null 2> {said}; kill $holder'
+    client = claude_client(hooks={"Stop": hook_file(f"{held}; {review}")})
     client.agent("Done.")
     client.agent("Reviewed.", when="You are the reviewer.")
     run = client.prompt("go on")
     observe("a reviewer whose stdin stays open", "waits" if run.duration > 3 else "does not wait")
     assert run.duration > 3
+    if version >= (2, 1, 120):
+        assert "no stdin data received in 3s" in said.read_text()
 
 
 def test_a_large_result_arrives_whole_in_a_file(claude_client: Any, hook_file: Any, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""One test, simulated and in the real client: what a page of the documentation shows."""
+"""Tests of what is simulated, each in the simulation and in the real client."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -20,3 +21,21 @@ def test_a_loop(claude_client: Any, project: Project) -> None:
     assert [(stop.decision, stop.active) for stop in run.stops] == [("block", False), (None, True)]
     assert run.landed("FAILING is there")
     assert run.answer == "Now it is done."
+
+
+def test_the_same_command_in_several_settings(claude_client: Any, project: Project) -> None:
+    hooks = {"Stop": [{"hooks": [{"type": "command", "command": 'echo x >> "$CLAUDE_PROJECT_DIR/log"'}]}]}
+    (project.path / ".claude").mkdir()
+    for name in ("settings.json", "settings.local.json"):
+        (project.path / ".claude" / name).write_text(json.dumps({"hooks": hooks}))
+    client = claude_client(settings={"hooks": hooks})
+    client.agent("Done.")
+    client.prompt("go on")
+    assert (project.path / "log").read_text() == "x\n"
+
+
+def test_all_hooks_are_disabled(claude_client: Any, project: Project) -> None:
+    client = claude_client(settings={"disableAllHooks": True}, hooks={"Stop": "touch ran; exit 2"})
+    client.agent("Done.")
+    client.prompt("go on")
+    assert not (project.path / "ran").exists()

@@ -28,8 +28,12 @@ REFUSED = "Hook JSON output validation failed"
 SHOWN = ("result", "subtype", "is_error", "terminal_reason", "num_turns")
 
 
-def trace(run: Run, project: Path) -> dict[str, Any]:
-    """All of a run that a test may look at."""
+# Words that the client had not always.
+NEWER = re.compile(r"\n+This hook comes from the [\w@-]+ plugin\.| \(file state is current[^)]*\)")
+
+
+def trace(run: Run, project: Path, *, older: bool = False) -> dict[str, Any]:
+    """All of a run that a test may look at; of an older client without the words that only newer ones have."""
     found: dict[str, Any] = _plain(
         {
             "hooks": _moments([one for one in run.hook_runs if one.event != MOVED], str(run.result.get("result"))),
@@ -47,7 +51,17 @@ def trace(run: Run, project: Path) -> dict[str, Any]:
         },
         str(project),
     )
-    return found
+    return _without(found) if older else found
+
+
+def _without(value: Any) -> Any:
+    """The same, with every text as older clients have it."""
+    if isinstance(value, dict):
+        # What a model is asked to spend is a default, and no matter of hooks.
+        return {key: _without(item) for key, item in value.items() if key != "effort"}
+    if isinstance(value, list):
+        return [_without(item) for item in value]
+    return re.sub(r"\n+", "\n", NEWER.sub("", value)).strip() if isinstance(value, str) else value
 
 
 def _moments(runs: Any, result: str) -> list[Any]:

@@ -193,11 +193,15 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.parametrize("what", ["review", "checks"])
+@pytest.mark.parametrize("what", ["review", "checks", "git"])
 def test_the_client_dies(tmp_path: Path, what: str) -> None:
-    place = Place(tmp_path / "place", what)
+    place = Place(tmp_path / "place", "review" if what == "review" else "checks")
     os.mkfifo(place.ready)
     place.breeds("setsid")
+    if what == "git":
+        git = place.folder / "bin" / "git"
+        git.write_text(f"#!/bin/sh\necho $$ >> '{place.notes}'\necho > '{place.ready}'\nexec sleep 600\n")
+        git.chmod(0o755)
     place.start_hook("/bin/true").communicate()  # it writes the event
     hook = [str(ROOT / "hooks" / "stop-hook.sh"), "--fail-open"]
     client = subprocess.Popen(

@@ -102,6 +102,13 @@ def test_a_guard_says_it_twice() -> None:
 
 def test_a_guard_that_fails() -> None:
     assert blocking("", "broken", 1, "PreToolUse") == {"copilot"}
+    assert _contract.load("copilot")["switches"]["timeout"]["before_a_tool"] == "allowed"
+
+
+def test_an_event_by_its_own_name() -> None:
+    assert judge(0, BLOCK, "", "AfterAgent", client="gemini").outcome == "blocked"
+    assert judge(0, BLOCK, "", "BeforeTool", client="gemini").sentence.startswith("the tool call is blocked")
+    assert judge(0, BLOCK, "", "AfterAgent", client="qwen").outcome == "unknown"
 
 
 def test_time() -> None:

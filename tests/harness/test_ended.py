@@ -27,6 +27,14 @@ def test_it(run_hook, plan, fake_claude):
     fake_claude.runs("echo $PPID >> {notes}; echo $$ >> {notes}; echo > {ready}; exec sleep 600")
     run_hook(command="{hook} --fail-open", timeout=600)
 """
+# One hook of several, each of which has a thread that waits for it.
+SEVERAL = """
+def test_it(session):
+    slow = "echo $$ >> {notes}; sleep 600 & echo $! >> {notes}; echo > {ready}; wait"
+    client = session(hooks={{"Stop": [slow, "true"]}}, timeout=600)
+    client.agent("Done.")
+    client.prompt("go")
+"""
 
 
 # Where a script has started the tests in the background, SIGINT is ignored, and would be by all that they start.
@@ -82,7 +90,7 @@ def notes(tmp_path: Path) -> Iterator[Path]:
     end_survivors(tmp_path / "notes")
 
 
-@pytest.mark.parametrize("test", [COMMAND, TASKIE], ids=["command", "Taskie"])
+@pytest.mark.parametrize("test", [COMMAND, TASKIE, SEVERAL], ids=["command", "Taskie", "several"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT], ids=lambda n: n.name)
 def test_pytest_is_ended(tmp_path: Path, notes: Path, test: str, number: signal.Signals) -> None:
     run = Pytest(tmp_path, test)

@@ -65,6 +65,15 @@ def test_settings_are_no_plugins(tmp_path: Path) -> None:
     assert read(tmp_path).entries[0].plugin is None
 
 
+def test_the_settings_of_a_project_that_is_a_plugin(tmp_path: Path) -> None:
+    root = plugin(tmp_path / "one", {"Stop": [group(entry("of the plugin"))]})
+    (root / ".claude").mkdir()
+    (root / ".claude" / "settings.json").write_text(json.dumps({"hooks": {"Stop": [group(entry("of the project"))]}}))
+    assert commands(read(root)) == ["of the plugin"]
+    assert commands(read(root / ".claude" / "settings.json")) == ["of the project"]
+    assert read(root / ".claude" / "settings.json").plugin is None
+
+
 def test_disabled_hooks(tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text(json.dumps({"hooks": {"Stop": [group()]}, "disableAllHooks": True}))

@@ -105,6 +105,19 @@ def test_hooks_run_at_the_same_time(made: Make, tmp_path: Path) -> None:
     assert_approved(made(Stop=[waits("a", "b"), waits("b", "a")]).run(timeout=20))
 
 
+def test_more_hooks_than_run_at_once(made: Make, project: Project) -> None:
+    result = made(Stop=[f'echo {number} >> "$CLAUDE_PROJECT_DIR/log"' for number in range(150)]).run()
+    assert len(result.parts) == 150
+    assert sorted(map(int, (project.path / "log").read_text().split())) == list(range(150))
+
+
+def test_a_hook_that_removes_the_project(made: Make, project: Project) -> None:
+    hooks = made(Stop=['rm -r "$CLAUDE_PROJECT_DIR"; exit 2'])
+    assert_blocked(hooks.run())
+    result = hooks.run()
+    assert (result.exit_code, result.stderr.startswith("Failed to run")) == (1, True)
+
+
 def test_the_same_command_runs_once(made: Make, project: Project) -> None:
     entry = 'echo x >> "$CLAUDE_PROJECT_DIR/log"'
     made(Stop=[entry, entry, command(entry, timeout=5)]).run()
@@ -148,6 +161,12 @@ def test_a_hook_past_its_own_timeout(made: Make) -> None:
     result = made(Stop=[command("sleep 60", timeout=0.2)]).run()
     assert result.parts[0].timed_out
     assert not result.blocked
+
+
+def test_a_hook_for_which_the_client_does_not_wait(made: Make) -> None:
+    block = prints({"decision": "block", "reason": "too late"})
+    result = made(Stop=[command(block, **{"async": True})]).run()
+    assert (result.blocked, result.fault is None) == (False, False)
 
 
 def test_a_program_that_is_not_there(made: Make) -> None:
@@ -247,3 +266,23 @@ def test_the_setting(pytester: pytest.Pytester) -> None:
     pytester.runpytest().assert_outcomes(failed=1, passed=1)
     pytester.makeini("[pytest]\ntaskie_plugin = .\n")
     pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_the_model_is_told_whose_hook_it_is(made: Make) -> None:
+    hooks = made(Stop=['[ -d "${CLAUDE_PLUGIN_ROOT}" ] && echo no >&2; exit 2'])
+    root = hooks.file.path
+    shown = f'[ -d "{root}" ] && echo no >&2; exit 2'
+    assert hooks.run().reason == f"[{shown}]: no\n\nThis hook comes from the plugin@inline plugin."
+
+
+def test_an_older_client_does_not_say_whose_hook_it_is(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\ntaskie_plugin = .\ntaskie_clients = claude==2.1.213\n")
+    hooks = pytester.mkdir("hooks")
+    (hooks / "hooks.json").write_text(json.dumps({"hooks": {"Stop": [{"hooks": [command("echo no >&2; exit 2")]}]}}))
+    pytester.makepyfile(
+        """
+        def test_it(plugin_hooks):
+            assert plugin_hooks().run().reason == "[echo no >&2; exit 2]: no\\n"
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)

@@ -49,6 +49,8 @@ BEFORE_US = re.compile(
     r"|\S+: \d+: cannot open \S+/stop-hook\.sh)"
 )
 SCRIPT_OPENED = re.compile(r"stop-hook\.sh: open(?:64)?\(\S+/hooks/stop-hook\.sh, ")
+# Python asks of each script that it runs whether it is an archive, and says so if the disk fails just then.
+LOOKED = re.compile(r"(?ms)^Failed checking if argv\[0\] is an import path entry\n.*?^OSError: [^\n]*\n?")
 # By which Python's `tempfile` sees whether a folder can be written to; where the disk does not let it, it stays.
 TRIAL = re.compile(r"tmp/[a-z0-9_]{8}$")
 
@@ -263,10 +265,11 @@ class Stage:
             yield "hung", f"no end within {places.SECONDS:g} s"
         if ended.code == -SIGKILL or (not point.inside and self._before_us(point, ended, where)):
             return
+        said = LOOKED.sub("", ended.err) + ended.out
         if self.scene.hook and ended.code != 0:
             yield "exit", f"the hook ended with {ended.code}: {ended.err.strip()[-200:]}"
-        elif "Traceback (most recent" in ended.err + ended.out and (point.inside or self.scene.hook):
-            yield "traceback", (ended.err + ended.out).strip()[-500:]
+        elif "Traceback (most recent" in said and (point.inside or self.scene.hook):
+            yield "traceback", said.strip()[-500:]
 
     def _before_us(self, point: Point, ended: Ended, where: str) -> bool:
         """Whether the shell or Python itself could not begin. If all fails from then on, it cannot even say so."""

@@ -59,5 +59,5 @@ def ended(performance: Performance) -> str:
     if not end.code and not end.err.strip():
         return ""
     line = next((line for line in reversed(end.err.strip().splitlines()) if line.strip()), "")
-    line = re.sub(r"/\S*taskie-check-[^/]*/room/", "…/", line)[:160]
+    line = re.sub(r"/\S*taskie-check-[^/]*/room[^/]*/", "…/", line)[:160]
     return f" (exit {end.code}{': ' + line if line else ''})"
