@@ -54,12 +54,11 @@ def main(argv: Sequence[str] = (), only: str | None = None) -> int:
     strict = name == "Stop" and not only and not client
 
     def deciding(event: Event, env: Mapping[str, str]) -> Decision:
-        decision = decide(event, env, deadline, only, client, caller)
         if event.name != "Stop" or SENDERS[event.client].capped:
-            return decision
+            return decide(event, env, deadline, only, client, caller)
         from taskie.cap import bounded
 
-        return bounded(decision, event, env)
+        return bounded(event, env, lambda known: decide(known, env, deadline, only, client, caller))
 
     return answer(deciding, name, only=only, strict=strict, client=client)
 

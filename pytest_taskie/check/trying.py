@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--blank-plugin", action="store_true", help="the plugin's path has a blank")
     parser.add_argument("--subdirectory", action="store_true", help="the agent has gone into a subdirectory")
     parser.add_argument("--without", action="append", default=[], metavar="PROGRAM", help="it is not on PATH")
-    parser.add_argument("--times", type=int, default=1, metavar="N", help="so many runs at once")
+    parser.add_argument("--times", type=int, default=1, metavar="N", help="so many runs at once, after one alone")
     parser.add_argument("--stops", type=int, default=1, metavar="N", help="so many stops of one turn")
     parser.add_argument("--agents", action="store_true", help="claude and others are there, as stand-ins")
     parser.add_argument("--failing", action="store_true", help="tools that check code find an error")

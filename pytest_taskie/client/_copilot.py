@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,14 @@ class CopilotClient(SpiedClient):
         trusted = {"trusted_folders": [str(self.project.path.resolve())]}
         (folder / "config.json").write_text(json.dumps(trusted), encoding="utf-8")
         self._share_package(Path(env["HOME"]))
+        self._tell_its_child(url)
+
+    def _tell_its_child(self, url: str) -> None:
+        """The client keeps its provider's variables from hooks, so one that a hook starts would want a login."""
+        program = self._on_path() / self.installation.kind
+        exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self._address(url).items())
+        command = shlex.join(self.installation.command)
+        program.write_text(f'#!/bin/sh\n{exports}exec {command} "$@"\n', encoding="utf-8")
 
     def _share_package(self, home: Path) -> None:
         """The program unpacks 200 MB into each home: once, beside the installed one, is enough."""
@@ -65,7 +74,7 @@ class CopilotClient(SpiedClient):
         folder = home / ".copilot" / "hooks"
         folder.mkdir(parents=True, exist_ok=True)
         hooks = {event: [entry for group in of for entry in group["hooks"]] for event, of in groups.items()}
-        (folder / "taskie.json").write_text(json.dumps({"version": 1, "hooks": hooks}), encoding="utf-8")
+        (folder / "harness.json").write_text(json.dumps({"version": 1, "hooks": hooks}), encoding="utf-8")
 
     def _transcripts(self, home: Path, session: str) -> Iterable[Path]:
         return (home / ".copilot" / "session-state").rglob(f"*{session}*/events.jsonl")

@@ -80,12 +80,13 @@ def codex(asked: Question, without: Collection[str], schema_file: str) -> list[s
 
 
 def copilot(asked: Question, without: Collection[str], _: str) -> list[str]:
-    """It lets commands that only read through by itself. It has no switch for hooks, and keeps its sessions."""
+    """It lets commands that only read through by itself, and no rule of its allows exactly one with its arguments. It
+    has no switch for hooks, and keeps its sessions."""
     argv = ["--model", asked.model] if asked.model else []
     if asked.scoped:
         # A relative path would match the end of any other.
         argv += [f"--allow-tool=write({os.path.join(asked.root, asked.file)})"]
-        argv += [f"--allow-tool=shell({command})" for command in asked.commands]
+        asked = asked.replace(commands=(), lost=asked.lost or bool(asked.commands))
     else:
         argv += ["--allow-all"]
     argv += [option for option in ("--no-ask-user", "--no-auto-update") if option not in without]

@@ -46,10 +46,11 @@ def specific(event: str, **fields: Any) -> dict[str, Any]:
 
 
 class Making:
-    """Makes one scenario of one seed."""
+    """Makes one scenario of one seed. `edits`: with edits of files that the model has not read, which older clients
+    refuse."""
 
-    def __init__(self, seed: int) -> None:
-        self._random = Random(seed)
+    def __init__(self, seed: int, *, edits: bool = True) -> None:
+        self._random, self._edits = Random(seed), edits
         self._count = 0
 
     def scenario(self) -> Scenario:
@@ -136,6 +137,8 @@ class Making:
             tool("Grep", pattern="gamma", output_mode="content"),
             tool("Bash", cmd="x"),
         ]
+        if not self._edits:
+            calls = [call for call in calls if call.name != "Edit"]
         kind = self._random.random()
         if kind < 0.1:
             return ["First some words.", pick(calls)]

@@ -90,8 +90,8 @@ def _run(client: Any, scenario: Scenario) -> Run:
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
-def test_a_random_session(both: Both, seed: int) -> None:
-    found = both(Making(seed).scenario())
+def test_a_random_session(both: Both, seed: int, version: tuple[int, ...]) -> None:
+    found = both(Making(seed, edits=version >= MEASURED).scenario())
     if found is None:
         print("REFUSED")
         return
@@ -142,8 +142,10 @@ EVERYWHERE = (
 )
 
 
-def test_every_tool(both: Both) -> None:
+def test_every_tool(both: Both, version: tuple[int, ...]) -> None:
     """Each answer, and each event with all its fields."""
+    if version < MEASURED:
+        pytest.skip("tools answer as in the newest client that was measured")
     hooks = {event: [{"hooks": [{"type": "command", "command": f": {event}"}]}] for event in EVERYWHERE}
     files = {"a.txt": "one\ntwo\n", "b.txt": "one\ntwo\none\n", "sub/c.py": "import os\n", "empty": ""}
     found = both(Scenario(hooks, {}, files, CALLS))

@@ -14,6 +14,7 @@ PAGES = {
     "docs/fakes.md": "fakes",
     "docs/judging.md": "judging",
     "docs/plugins.md": "plugins",
+    "docs/elsewhere.md": "elsewhere",
 }
 ENTRIES = {
     page: [entry for file in sorted(LISTS.glob(f"{name}*.txt")) for entry in read(file)] for page, name in PAGES.items()

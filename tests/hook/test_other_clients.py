@@ -76,17 +76,34 @@ class TestATurnEnds:
     def test_after_the_same_reason_eight_times(
         self, client: str, project: Project, plan: Plan, run_hook: RunHook
     ) -> None:
-        """A client that never says that it was blocked before."""
+        """A client that never says that it was blocked before, nor which turn it is."""
         unreviewable(plan)
         command = f"{HOOK} --fail-open"
+        event = {**stop(client, project), **({"turn_id": None} if client == "codex" else {})}
         for _ in range(8):
-            assert_blocked(run_hook(stop(client, project), command=command))
-        ninth = run_hook(stop(client, project), command=command)
+            assert_blocked(run_hook(event, command=command))
+        ninth = run_hook(event, command=command)
         if client in UNCAPPED:
             assert_approved(ninth, "Not blocked again, after 8 times for the same reason in a row: Plan")
-            assert_blocked(run_hook(stop(client, project), command=command))  # the next turn begins anew
+            assert_blocked(run_hook(event, command=command))  # the next turn begins anew
         else:
             assert_blocked(ninth)  # the client ends it
+
+    @pytest.mark.parametrize("client", UNCAPPED)
+    def test_a_stop_in_the_turn_that_was_blocked_is_one_after_a_block(
+        self, client: str, project: Project, plan: Plan, run_hook: RunHook
+    ) -> None:
+        """Gemini CLI says so only until the agent uses a tool, but it sends the turn's prompt."""
+        unreviewable(plan)
+        of_a_turn = {"codex": "turn_id", "gemini": "prompt"}[client]
+
+        def stops(turn: str) -> HookResult:
+            return run_hook({**stop(client, project), of_a_turn: turn}, command=f"{HOOK} --fail-open")
+
+        assert_blocked(stops("one"))
+        assert_approved(stops("one"), "Missing required file: plan.md")
+        assert_blocked(stops("one"))
+        assert_blocked(stops("two"))
 
     @pytest.mark.parametrize("client", UNCAPPED)
     def test_each_session_is_counted_for_itself(
@@ -114,7 +131,8 @@ class TestATurnEnds:
 
         event = parse_event(json.dumps(stop("gemini", project, active=True)).encode())
         env = {"XDG_CACHE_HOME": str(project.home / "cache")}
-        said = [bounded(Decision(reason=f"reason {number}"), event, env) for number in range(102)]
+        decisions = (Decision(reason=f"reason {number}") for number in range(102))
+        said = [bounded(event, env, lambda _: next(decisions)) for _ in range(102)]
         assert [each.reason is None for each in said] == [False] * 100 + [True, False]
         assert said[100].message == "Not blocked again, after 100 times in a row: reason 100"
 

@@ -126,6 +126,24 @@ def test_what_it_may_do(client: str, configured: Any, project: Project, plan: Pl
     assert "Anything else is refused" not in fake.argv[fake.argv.index("--prompt") + 1]
 
 
+@pytest.mark.parametrize("client", NEW)
+def test_without_a_name_it_is_the_model_that_it_is_set_to(
+    client: str, configured: Any, plan: Plan, run_hook: RunHook
+) -> None:
+    fake = configured(client, models=[f"{client}:"])
+    plan.state.write(review_model=f"{client}:")
+    fake.prints(printed(client, '{"verdict": "FAIL"}'))
+    assert_blocked(run_hook())
+    assert "--model" not in fake.argv
+
+
+@pytest.mark.parametrize("client", NEW)
+def test_a_plans_budget_does_not_count_it_and_that_is_said(client: str, configured: Any, run_hook: RunHook) -> None:
+    configured(client, plan_budget_usd=5).prints(printed(client, '{"verdict": "FAIL"}'))
+    said = run_hook(command=[HOOK, "--fail-open"]).system_message or ""
+    assert "review.plan_budget_usd does not count this review: its client does not say what it cost" in said
+
+
 def test_hooks_are_kept_if_one_wants_them(configured: Any, run_hook: RunHook) -> None:
     fake = configured("qwen", hooks="keep", max_turns=7)
     fake.prints(printed("qwen", '{"verdict": "FAIL"}'))

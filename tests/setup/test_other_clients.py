@@ -274,3 +274,15 @@ def installed(client: str, taskie: Taskie, project: Project) -> Path:
 def test_where_each_is() -> None:
     for client in clients.CLIENTS:
         assert paths.settings_file(client, "user", "/p", {"HOME": "/h"}).startswith("/h/.")
+
+
+@each
+def test_which_commands_keep_the_state(client: str, taskie: Taskie, project: Project) -> None:
+    taskie("install", "--client", client)
+    folder = (project.home / HOME[client] / COMMAND[client]).parent
+    files = folder.parent.rglob("SKILL.md") if client == "copilot" else folder.iterdir()
+    actions = [path for path in files if "/actions/" in path.read_text()]
+    left_alone = {path for path in actions if "Leave `state.json` alone" in path.read_text()}
+    kept = {path.parent.name if client == "copilot" else path.stem for path in actions if path not in left_alone}
+    assert {name.removeprefix("taskie-") for name in kept} == {"new-plan", "continue-plan"}
+    assert len(left_alone) == 15
