@@ -54,6 +54,13 @@ if [ -n "$markers" ] && [ -n "$CLAUDE_PROJECT_DIR" ] && [ -z "$COPILOT_PROJECT_D
     fi
 fi
 
+approve() {
+    trap - EXIT
+    echo "{\"systemMessage\": \"Taskie $1\", \"suppressOutput\": true}"
+    exit 0
+}
+trap 'approve "could not be started: the system has no processes or files left."' EXIT # where the shell itself fails
+
 self=$0
 while [ -L "$self" ]; do
     link=$(PATH=/usr/bin:/bin:$PATH readlink "$self") # a project's settings can set PATH
@@ -124,11 +131,6 @@ if [ -z "$python" ]; then
     fi
 fi
 
-approve() {
-    trap - EXIT
-    echo "{\"systemMessage\": \"Taskie $1\", \"suppressOutput\": true}"
-    exit 0
-}
 no_python() { approve 'found no Python: install Python 3.9 or newer, or set TASKIE_PYTHON to one.'; }
 
 [ -r "${self%/*}/stop_hook.py" ] || approve 'cannot read its own files: install it again.' # Python would exit 2

@@ -18,7 +18,7 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Problem:
+class FileProblem:
     """Something wrong in a file. `lost`: the client does not run a hook because of it.
 
     `kind` is one of: unreadable, not-json, comments, not-an-object, no-hooks, unknown-event, not-a-list, bad-matcher,
@@ -117,7 +117,7 @@ class HooksFile:
 
     path: Path
     entries: tuple[HookEntry, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
     plugin: Path | None = None
     modules: tuple[str, ...] = ()
     files: tuple[Path, ...] = field(default=(), repr=False)

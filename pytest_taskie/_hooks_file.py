@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_taskie import _contract
-from pytest_taskie._hook_entries import HookEntry, HooksFile, Json, Problem
+from pytest_taskie._hook_entries import FileProblem, HookEntry, HooksFile, Json
 from pytest_taskie._matchers import MATCHED, reading
 from pytest_taskie._parsing import DECODER
 
-__all__ = ["HookEntry", "HooksFile", "Problem", "read"]
+__all__ = ["FileProblem", "HookEntry", "HooksFile", "read"]
 LARGEST = 16 << 20
 WORDS = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 # What a command's entry may hold, and what makes the client ignore the whole entry. Other kinds name their own.
@@ -62,7 +62,7 @@ class _Reader:
         self._path, self._plugin = path, plugin
         self._known = set(_contract.load("claude")["program"]["events"])
         self._entries: list[HookEntry] = []
-        self._problems: list[Problem] = []
+        self._problems: list[FileProblem] = []
         self._modules: list[str] = []
         self._files: list[Path] = []
 
@@ -128,7 +128,7 @@ class _Reader:
         )
 
     def _wrong(self, kind: str, message: str, file: Path, pointer: str = "", *, lost: bool = True) -> None:
-        self._problems.append(Problem(kind, message, file, pointer, lost))
+        self._problems.append(FileProblem(kind, message, file, pointer, lost))
 
     def _wrapped(self, file: Path) -> None:
         """A hooks.json: the hooks are inside `hooks`, functions inside `modules`."""

@@ -17,7 +17,7 @@ import pytest
 
 from pytest_taskie._contract import Contract
 from pytest_taskie._events import Events
-from pytest_taskie._hook_entries import HookEntry, HooksFile, Problem
+from pytest_taskie._hook_entries import FileProblem, HookEntry, HooksFile
 from pytest_taskie._hooks_file import read
 from pytest_taskie._hooks_running import Place
 from pytest_taskie._merging import HooksResult
@@ -84,7 +84,7 @@ class Hooks:
         return self.file.entries
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[FileProblem, ...]:
         """What is wrong in the file, and what the client therefore ignores."""
         return self.file.problems
 

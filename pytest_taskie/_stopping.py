@@ -73,7 +73,7 @@ def stop_until_allowed(
 
 
 def _calls(project: Project) -> int:
-    """How many tool calls the transcript has: each makes the client count anew."""
+    """How many tool calls the transcript has: after each the client counts from one again."""
     try:
         return Path(os.fspath(project.transcript)).read_bytes().count(b'"type":"tool_use"')
     except OSError:

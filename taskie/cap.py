@@ -67,7 +67,7 @@ def _path(event: Event, env: Mapping[str, str]) -> str:
 
 
 def _digest(text: object) -> int:
-    """0 for what is no text."""
+    """0 for anything but a text."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else 0
 
 

@@ -238,7 +238,8 @@ class Inside:
             alive = [number for number in self._others() if number not in before]
             if not alive or time.monotonic() >= until:
                 return [called(number) for number in alive]
-            time.sleep(0.02)
+            if select.select([self._names] if self._names else [], [], [], 0.02)[0]:
+                self._answer()
 
     def _answer(self) -> None:
         """Nobody has such a name: a hook that asks goes on at once."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_taskie._contract import Contract
-from pytest_taskie._hook_entries import Problem
+from pytest_taskie._hook_entries import FileProblem
 from pytest_taskie.check._lab import Lab
 from pytest_taskie.check._room import Ground, RoomError
 from pytest_taskie.check._rules import RULES, Flaw, look, rule
@@ -60,7 +60,7 @@ class Report:
         return sum(one.severity == severity for one in self.findings)
 
 
-def of_problems(problems: Sequence[Problem]) -> list[Flaw]:
+def of_problems(problems: Sequence[FileProblem]) -> list[Flaw]:
     """What is wrong with the files, where the client loses a hook by it."""
     found = []
     for problem in problems:
@@ -74,7 +74,7 @@ def of_problems(problems: Sequence[Problem]) -> list[Flaw]:
 
 def check(
     subjects: Sequence[Subject],
-    problems: Sequence[Problem],
+    problems: Sequence[FileProblem],
     ground: Ground | None,
     settings: Settings,
     *,

@@ -186,6 +186,15 @@ class Lab:
         wanted = [one for base in self.ordinary[:1] for one in _inputs.hostile(base.situation) if self.can_build(one)]
         return self.in_turn(wanted) if wanted else None
 
+    def outliving(self, situation: Situation, seconds: float) -> tuple[str, ...]:
+        """Which processes are still there so long after the hook."""
+        with self._room(situation) as room:
+            here = _Here(self, room, situation)
+            here.prepare()
+            step = room.run([here.run(situation, 0)[1]], self._limit(), seconds)
+            # Who wants the network may wait for it alone, and here there is none.
+            return () if any("." in name for name in step.names) else step.alive
+
     def pace(self, situation: Situation, runs: int = 5) -> tuple[float, float]:
         """The quickest of a few runs, and the quickest of as many of a hook that does nothing, in turn with them."""
         with self._room(situation) as room:

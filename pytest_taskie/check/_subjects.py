@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_taskie import _hooks_file, _matchers
-from pytest_taskie._hook_entries import HookEntry, Problem
+from pytest_taskie._hook_entries import FileProblem, HookEntry
 
 Kind = Literal["plugin", "settings", "command"]
 SCRIPT = re.compile(r"[\w-]\.(?:sh|py|js|mjs|cjs|ts|rb|pl|cmd|bash|zsh)$")
@@ -68,7 +68,7 @@ class Subject:
         return _matchers.matches(self.matcher, self.event, {_matchers.MATCHED.get(self.event, ""): value})
 
 
-def read(where: str, *, event: str = "Stop", matcher: str | None = None) -> tuple[list[Subject], list[Problem]]:
+def read(where: str, *, event: str = "Stop", matcher: str | None = None) -> tuple[list[Subject], list[FileProblem]]:
     """The hooks of a plugin, of a project, or of a file; anything that is not a path is a command."""
     path = Path(where)
     try:

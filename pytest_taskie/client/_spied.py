@@ -41,7 +41,7 @@ exit "$taskie_code"
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptRun:
     """A run of a hook, and how many requests there had been when it began."""
 
     run: HookRun
@@ -142,7 +142,7 @@ def _wrapped(spy: str, entry: dict[str, Any]) -> dict[str, Any]:
     return {**entry, "command": spy + WRAP.format(command=entry["command"])}
 
 
-def _moments(kept: Sequence[Kept], requests: Sequence[Request]) -> dict[int | None, list[HookRun]]:
+def _moments(kept: Sequence[KeptRun], requests: Sequence[Request]) -> dict[int | None, list[HookRun]]:
     """The hooks of each stop, by the request of the same conversation that follows it, if one does."""
     found: dict[int | None, list[HookRun]] = {}
     for one in kept:
@@ -179,13 +179,13 @@ def _session(kept: Json) -> str:
     return str(event.get("session_id") or event.get("sessionId") or "")
 
 
-def _kept(kept: Json, events: Mapping[str, str], first: int) -> Kept:
+def _kept(kept: Json, events: Mapping[str, str], first: int) -> KeptRun:
     event = str(kept["event"])
     run = HookRun(event, events.get(event, event), _stdin(kept))
     # Else it was the spy alone, or a hook that the client did not let end.
     if "exit" in kept:
         run = replace(run, stdout=str(kept["stdout"]), stderr=str(kept["stderr"]), exit_code=int(kept["exit"]))
-    return Kept(run, int(kept["began"]) - first)
+    return KeptRun(run, int(kept["began"]) - first)
 
 
 def _said_by(run: HookRun, said: str) -> bool:

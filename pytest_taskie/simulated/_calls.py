@@ -12,11 +12,11 @@ from typing import Any
 
 from pytest_taskie._events import Events
 from pytest_taskie._transcript import Transcript
-from pytest_taskie.simulated._firing import Fired, Hooks
+from pytest_taskie.simulated._firing import Fired, SessionHooks
 from pytest_taskie.simulated._refusing import NotMeasuredHere
 from pytest_taskie.simulated._shell import Surroundings, bash, glob, grep
-from pytest_taskie.simulated._telling import Conversation, told_one_by_one, told_together
-from pytest_taskie.simulated._tools import Answer, Files, wrong_parameters
+from pytest_taskie.simulated._telling import Talk, told_one_by_one, told_together
+from pytest_taskie.simulated._tools import FileTools, ToolAnswer, wrong_parameters
 
 Json = Mapping[str, Any]
 FILES = ("Write", "Edit", "Read")
@@ -27,14 +27,14 @@ OF_QUESTIONS = ("PermissionRequest", "PermissionDenied", "Notification")
 
 
 @dataclass
-class Call:
+class RunningCall:
     """One tool call of a turn, on its way from the model's words to the answer."""
 
     id: str
     name: str
     input: Json
     given: Json
-    answer: Answer | None = None
+    answer: ToolAnswer | None = None
     before: Fired | None = None
 
 
@@ -42,15 +42,15 @@ class Call:
 class Course:
     """What all parts of one prompt share: its hooks and files, what was said, and where the shell is."""
 
-    hooks: Hooks
+    hooks: SessionHooks
     transcript: Transcript
     events: Events
     project: Path
     home: Path
     env: Mapping[str, str]
     allowed: frozenset[str]
-    talk: Conversation = field(default_factory=Conversation)
-    files: Files = field(default_factory=Files)
+    talk: Talk = field(default_factory=Talk)
+    files: FileTools = field(default_factory=FileTools)
     denials: list[Json] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -80,12 +80,12 @@ class Calling:
 
     course: Course
 
-    def run(self, calls: list[Call]) -> bool:
+    def run(self, calls: list[RunningCall]) -> bool:
         """Run the calls of one turn; whether a hook ends the turn after them."""
         if len(calls) > 1 and any(call.name == "Bash" for call in calls):
             raise NotMeasuredHere("Bash beside other calls in one turn, which may run at the same time")
         stops = False
-        waiting: list[Call] = []
+        waiting: list[RunningCall] = []
         for call in calls:
             if call.name not in TOGETHER or not self._together(call, calls):
                 stops |= self._one(call)
@@ -101,17 +101,17 @@ class Calling:
         # A turn that a hook ends has no such event any more.
         return stops or self._batch_ends(batch)
 
-    def _together(self, call: Call, calls: list[Call]) -> bool:
+    def _together(self, call: RunningCall, calls: list[RunningCall]) -> bool:
         if all(one.name in TOGETHER for one in calls):
             return True
         if len(calls) > 1:
             raise NotMeasuredHere("tools that read and tools that write in one turn")
         return False
 
-    def _one(self, call: Call) -> bool:
+    def _one(self, call: RunningCall) -> bool:
         return self._before(call) | self._after(call)
 
-    def _before(self, call: Call) -> bool:
+    def _before(self, call: RunningCall) -> bool:
         """What happens before a tool is called; whether the turn is to end after it."""
         call.answer = self._misused(call)
         if call.answer is not None:
@@ -132,7 +132,7 @@ class Calling:
                 if not reading.reason or self.course.hooks.any_for(OF_QUESTIONS):
                     raise NotMeasuredHere("a question to the user")
                 told = reading.reason
-            call.answer = Answer(told, error=True)
+            call.answer = ToolAnswer(told, error=True)
             self.course.denials.append({"tool_name": call.name, "tool_use_id": call.id, "tool_input": dict(call.given)})
             return False
         if call.name not in self.course.allowed and reading.outcome != "granted":
@@ -143,13 +143,13 @@ class Calling:
                 raise NotMeasuredHere("a changed input that is not the tool's")
         return reading.outcome == "stopped"
 
-    def _misused(self, call: Call) -> Answer | None:
+    def _misused(self, call: RunningCall) -> ToolAnswer | None:
         if call.name not in ("Bash", "Glob", "Grep", *FILES):
             raise NotMeasuredHere(f"a call of {call.name}")
         wrong = wrong_parameters(call.name, call.input)
         return wrong or self.course.files.refusal(call.name, call.input, self.course.cwd)
 
-    def _after(self, call: Call) -> bool:
+    def _after(self, call: RunningCall) -> bool:
         """Call the tool, and fire what comes after it; whether the turn is to end."""
         if call.answer is not None:
             if call.before is not None:
@@ -173,10 +173,10 @@ class Calling:
         self.course.talk.beside(*told_one_by_one(after))
         return after.together.outcome == "stopped" and not answer.error
 
-    def _run(self, call: Call) -> Answer:
+    def _run(self, call: RunningCall) -> ToolAnswer:
         given = {**call.given, "file_path": call.input["file_path"]} if self._same_path(call) else call.given
         if call.name in FILES:
-            found: Answer = getattr(self.course.files, call.name.lower())(given, self.course.cwd)
+            found: ToolAnswer = getattr(self.course.files, call.name.lower())(given, self.course.cwd)
             return found
         if call.name == "Bash":
             at = self.course
@@ -184,7 +184,7 @@ class Calling:
             return bash(given, at.cwd, shell)
         return (glob if call.name == "Glob" else grep)(given, self.course.cwd)
 
-    def _same_path(self, call: Call) -> bool:
+    def _same_path(self, call: RunningCall) -> bool:
         """Whether the tool answers with the path as the model gave it."""
         path = call.input.get("file_path")
         return isinstance(path, str) and call.given.get("file_path") == str(self.course.cwd / path)
@@ -193,7 +193,7 @@ class Calling:
         """The shell has gone somewhere else, from where the client has already brought it back into the project."""
         self.course.fire("CwdChanged", old_cwd=str(old), new_cwd=str(to))
 
-    def _tell(self, calls: list[Call]) -> list[Json]:
+    def _tell(self, calls: list[RunningCall]) -> list[Json]:
         """Tell the model what its calls came to; the calls, as the event about all of them has them."""
         results: list[Json] = []
         batch: list[Json] = []

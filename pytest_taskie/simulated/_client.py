@@ -26,7 +26,7 @@ from pytest_taskie.client._runs import Run, feedback_text, parse_lines, read_sto
 from pytest_taskie.client._script import Script, Turn, When
 from pytest_taskie.client._scripted import Environment, Hooks, Where, hook_groups
 from pytest_taskie.simulated._calls import Course
-from pytest_taskie.simulated._firing import Hooks as SessionHooks
+from pytest_taskie.simulated._firing import SessionHooks
 from pytest_taskie.simulated._refusing import NotMeasuredHere
 from pytest_taskie.simulated._turns import Turns
 

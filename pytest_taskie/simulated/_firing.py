@@ -65,7 +65,7 @@ class Fired:
 
 
 @dataclass
-class Hooks:
+class SessionHooks:
     """All hooks of a session, from wherever they are configured."""
 
     files: Sequence[HooksFile]

@@ -16,7 +16,7 @@ from typing import Any
 from pytest_taskie._environment import session_files
 from pytest_taskie._processes import run_to_end
 from pytest_taskie.simulated._refusing import NotMeasuredHere
-from pytest_taskie.simulated._tools import Answer
+from pytest_taskie.simulated._tools import ToolAnswer
 
 Json = Mapping[str, Any]
 # Of these nobody expects a word, and the client says so in the answer.
@@ -43,7 +43,7 @@ class Surroundings:
     entrance: Sequence[str]
 
 
-def bash(given: Json, cwd: Path, at: Surroundings) -> Answer:
+def bash(given: Json, cwd: Path, at: Surroundings) -> ToolAnswer:
     """Run a command where the shell is now; where it ends is where the next one begins, unless it has left the
     project."""
     if given.get("run_in_background") or given.get("dangerouslyDisableSandbox"):
@@ -67,7 +67,7 @@ def bash(given: Json, cwd: Path, at: Surroundings) -> Answer:
     if done.timed_out:
         if told:
             raise NotMeasuredHere("a command that prints and then does not end in time")
-        return Answer(f"Exit code 143\nCommand timed out after {int(seconds)}s", error=True)
+        return ToolAnswer(f"Exit code 143\nCommand timed out after {int(seconds)}s", error=True)
     if done.exit_code:
         return _failed(given["command"], done.exit_code, told)
     stray = ""
@@ -81,10 +81,10 @@ def bash(given: Json, cwd: Path, at: Surroundings) -> Answer:
         "noOutputExpected": _silent(given["command"]),
     }
     text = "\n".join(filter(None, (told, stray.strip()))) or NOTHING
-    return Answer(text, response, cwd=ended if ended != cwd else None)
+    return ToolAnswer(text, response, cwd=ended if ended != cwd else None)
 
 
-def _failed(command: str, code: int, told: str) -> Answer:
+def _failed(command: str, code: int, told: str) -> ToolAnswer:
     if code < 0:
         if code != -9 or told:
             raise NotMeasuredHere(f"a shell that ends by signal {-code}")
@@ -101,8 +101,8 @@ def _failed(command: str, code: int, told: str) -> Answer:
             "returnCodeInterpretation": "No matches found",
             "noOutputExpected": False,
         }
-        return Answer(NOTHING, response)
-    return Answer("\n".join(filter(None, (f"Exit code {code}", told))), error=True)
+        return ToolAnswer(NOTHING, response)
+    return ToolAnswer("\n".join(filter(None, (f"Exit code {code}", told))), error=True)
 
 
 def _programs(command: str) -> list[str]:
@@ -114,7 +114,7 @@ def _silent(command: str) -> bool:
     return bool(programs) and ">" not in command and all(program in SILENT for program in programs)
 
 
-def glob(given: Json, cwd: Path) -> Answer:
+def glob(given: Json, cwd: Path) -> ToolAnswer:
     """Files by a pattern, the oldest first; without a slash it holds at every depth."""
     root = _where(given, {"pattern", "path"}, "Glob", cwd)
     found = sorted(_files(root, given["pattern"]), key=lambda path: path.stat().st_mtime_ns)
@@ -127,10 +127,10 @@ def glob(given: Json, cwd: Path) -> Answer:
         "totalMatches": len(names),
         "countIsComplete": True,
     }
-    return Answer("\n".join(names) or "No files found", response)
+    return ToolAnswer("\n".join(names) or "No files found", response)
 
 
-def grep(given: Json, cwd: Path) -> Answer:
+def grep(given: Json, cwd: Path) -> ToolAnswer:
     """Lines, files or counts by a pattern of plain characters."""
     root = _where(given, {"pattern", "path", "glob", "output_mode", "-n"}, "Grep", cwd)
     if not re.fullmatch(r"[\w .,:/@-]+", given["pattern"]):
@@ -149,13 +149,13 @@ def grep(given: Json, cwd: Path) -> Answer:
         content = "\n".join(told)
         counts = {"numLines": len(told), "totalLines": len(told)}
         response = {"mode": mode, "numFiles": 0, "filenames": [], "content": content, **counts}
-        return Answer(content or "No matches found", response)
+        return ToolAnswer(content or "No matches found", response)
     if mode == "files_with_matches":
         newest = sorted(hits, key=lambda path: -path.stat().st_mtime_ns)
         names = [os.path.relpath(path, cwd) for path in newest]
         head = f"Found {len(names)} file{'s' if len(names) > 1 else ''}"
         response = {"mode": mode, "filenames": names, "numFiles": len(names), "totalFiles": len(names)}
-        return Answer("\n".join([head, *names]) if names else "No files found", response)
+        return ToolAnswer("\n".join([head, *names]) if names else "No files found", response)
     raise NotMeasuredHere(f"Grep with output_mode {mode!r}")
 
 

@@ -14,7 +14,7 @@ MODEL = "claude-opus-5-5"
 TOOLS = ("Agent", "Bash", "Edit", "Glob", "Grep", "Read", "Write")
 
 
-class Conversation:
+class Talk:
     """The messages so far. What hooks add is collected, and told with the next request."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ LONGEST = 20_000
 
 
 @dataclass(frozen=True)
-class Answer:
+class ToolAnswer:
     """What a call came to: what the model reads, and what PostToolUse gets. `cwd`: the shell has gone there."""
 
     text: str
@@ -35,12 +35,12 @@ class Answer:
     cwd: Path | None = None
 
 
-def usage_error(text: str) -> Answer:
+def usage_error(text: str) -> ToolAnswer:
     """A call that the client refuses before any hook."""
-    return Answer(f"<tool_use_error>{text}</tool_use_error>", error=True)
+    return ToolAnswer(f"<tool_use_error>{text}</tool_use_error>", error=True)
 
 
-def wrong_parameters(name: str, given: Json) -> Answer | None:
+def wrong_parameters(name: str, given: Json) -> ToolAnswer | None:
     """The refusal of a call whose parameters are not the tool's."""
     parameters = load("claude")["parameters"].get(name)
     if parameters is None:
@@ -58,14 +58,14 @@ def wrong_parameters(name: str, given: Json) -> Answer | None:
     return usage_error(f"InputValidationError: {name} failed due to the following {issues}:\n{listed}")
 
 
-class Files:
+class FileTools:
     """The file tools in one session, which remembers what the model has seen of which file."""
 
     def __init__(self) -> None:
         self._seen: dict[Path, str] = {}
         self._read: set[Path] = set()
 
-    def refusal(self, name: str, given: Json, cwd: Path) -> Answer | None:
+    def refusal(self, name: str, given: Json, cwd: Path) -> ToolAnswer | None:
         """What the client finds before it asks any hook; it looks at edits alone."""
         if name != "Edit":
             return None
@@ -90,7 +90,7 @@ class Files:
             )
         return None
 
-    def write(self, given: Json, cwd: Path) -> Answer:
+    def write(self, given: Json, cwd: Path) -> ToolAnswer:
         """Write a file; directories are made."""
         path, content = cwd / given["file_path"], given["content"]
         before = self._content(path) if os.path.lexists(path) else None
@@ -106,10 +106,10 @@ class Files:
             "userModified": False,
         }
         if before is None:
-            return Answer(f"File created successfully at: {given['file_path']}{CURRENT}", response)
-        return Answer(f"The file {given['file_path']} has been updated successfully.{CURRENT}", response)
+            return ToolAnswer(f"File created successfully at: {given['file_path']}{CURRENT}", response)
+        return ToolAnswer(f"The file {given['file_path']} has been updated successfully.{CURRENT}", response)
 
-    def edit(self, given: Json, cwd: Path) -> Answer:
+    def edit(self, given: Json, cwd: Path) -> ToolAnswer:
         """Replace a text in a file, once or everywhere."""
         path, old, new = cwd / given["file_path"], given["old_string"], given["new_string"]
         everywhere = bool(given.get("replace_all"))
@@ -133,17 +133,17 @@ class Files:
         done = "has been updated successfully."
         if everywhere:
             done = "has been updated. All occurrences were successfully replaced."
-        return Answer(f"The file {given['file_path']} {done}{CURRENT if seen else ''}", response)
+        return ToolAnswer(f"The file {given['file_path']} {done}{CURRENT if seen else ''}", response)
 
-    def read(self, given: Json, cwd: Path) -> Answer:
+    def read(self, given: Json, cwd: Path) -> ToolAnswer:
         """Read a text file, or some of its lines, with their numbers."""
         path = cwd / given["file_path"]
         if set(given) - {"file_path", "offset", "limit"} or path.suffix.lower() in NOT_TEXT:
             raise NotMeasuredHere(f"Read of {dict(given)}")
         if path.is_dir():
-            return Answer(f"EISDIR: illegal operation on a directory, read '{path}'", error=True)
+            return ToolAnswer(f"EISDIR: illegal operation on a directory, read '{path}'", error=True)
         if not os.path.lexists(path):
-            return Answer(_missing(path, cwd), error=True)
+            return ToolAnswer(_missing(path, cwd), error=True)
         content = self._content(path)
         if path in self._read:
             raise NotMeasuredHere(f"a second Read of {path.name}")
@@ -165,7 +165,7 @@ class Files:
         text = "\n".join(f"{number}\t{line}" for number, line in enumerate(shown, start))
         if not content:
             text = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
-        return Answer(text, {"type": "text", "file": file})
+        return ToolAnswer(text, {"type": "text", "file": file})
 
     def _content(self, path: Path) -> str:
         try:

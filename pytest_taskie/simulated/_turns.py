@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_taskie._stopping import went_on
 from pytest_taskie.client._script import ApiError, Delay, Script, Shell, Structured, ToolCall, Turn, blocks_of
-from pytest_taskie.simulated._calls import Call, Calling, Course
+from pytest_taskie.simulated._calls import Calling, Course, RunningCall
 from pytest_taskie.simulated._firing import Fired
 from pytest_taskie.simulated._refusing import NotMeasuredHere
 from pytest_taskie.simulated._telling import told_at_start, told_one_by_one
@@ -97,7 +97,7 @@ class Turns:
             self.course.transcript.after({**self.course.payload("Stop"), "hook_event_name": "Stop"}, result)
         return None
 
-    def _answered(self) -> list[Call]:
+    def _answered(self) -> list[RunningCall]:
         """Ask the model, and take its answer: the calls in it."""
         turn = self._turn(self.script.answer(self.course.talk.request()))
         self.number += 1
@@ -134,13 +134,13 @@ class Turns:
             raise NotMeasuredHere("structured output")
         return blocks
 
-    def _call(self, block: ToolCall | Shell, index: int) -> Call:
+    def _call(self, block: ToolCall | Shell, index: int) -> RunningCall:
         if isinstance(block, Shell):
             block = ToolCall("Bash", {"command": block.command, "description": "run it"})
         given = dict(block.input)
         if block.name == "Edit":
             given = {"replace_all": False, **given}
-        return Call(f"toolu_{self.number:06}_{index}", block.name, given, self._for_hooks(given))
+        return RunningCall(f"toolu_{self.number:06}_{index}", block.name, given, self._for_hooks(given))
 
     def _for_hooks(self, given: Json) -> Json:
         """A call's input as hooks are told it: with the whole path."""

@@ -18,7 +18,7 @@ SWITCHED = ("qwen", "gemini")  # whose settings file holds the hooks and the swi
 
 
 @dataclass(frozen=True)
-class Row:
+class ClientRow:
     """One client.
 
     `folder` and `shared` are its folders in the user's home and in a project; `home` is the variable that moves the
@@ -55,8 +55,8 @@ class Row:
 
 
 CLIENTS = {
-    CLAUDE: Row("Claude Code", ".claude", "settings.json", home="CLAUDE_CONFIG_DIR"),
-    "codex": Row(
+    CLAUDE: ClientRow("Claude Code", ".claude", "settings.json", home="CLAUDE_CONFIG_DIR"),
+    "codex": ClientRow(
         "Codex",
         ".codex",
         "hooks.json",
@@ -66,7 +66,7 @@ CLIENTS = {
         note="Codex skips a hook until you trust it{too}: start `codex`, open /hooks and trust Taskie's.",
         in_project=" and the project itself",
     ),
-    "copilot": Row(
+    "copilot": ClientRow(
         "Copilot CLI",
         ".copilot",
         os.path.join("hooks", "taskie.json"),
@@ -79,7 +79,7 @@ CLIENTS = {
         typed="/taskie-",
         also=(os.path.join(".claude", "settings.json"), os.path.join(".claude", "settings.local.json")),
     ),
-    "qwen": Row(
+    "qwen": ClientRow(
         "Qwen Code",
         ".qwen",
         "settings.json",
@@ -90,7 +90,7 @@ CLIENTS = {
         form=forms.QWEN,
         typed="/taskie:",
     ),
-    "gemini": Row(
+    "gemini": ClientRow(
         "Gemini CLI",
         ".gemini",
         "settings.json",
@@ -138,7 +138,7 @@ def switched_off(settings: Mapping[str, Any]) -> str | None:
 
 
 def seconds(client: str, timeout: object) -> object:
-    """A handler's timeout as it is meant; what is no number stays what it is."""
+    """A timeout as it is meant; anything but a number stays what it is."""
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         return timeout
     return timeout / 1000 if CLIENTS[client].thousandths and timeout >= 1000 else timeout

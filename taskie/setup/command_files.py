@@ -15,7 +15,7 @@ from taskie import project
 from taskie.errors import CommandError
 from taskie.protocol import shown
 from taskie.setup import forms
-from taskie.setup.clients import Row
+from taskie.setup.clients import ClientRow
 from taskie.setup.forms import Form
 from taskie.store import StoreError, read_regular, replace
 from taskie.terminal import say
@@ -51,7 +51,7 @@ def is_ours(data: bytes) -> bool:
     return mark is not None and mark[1].decode() == hashlib.sha256(data[: mark.start()]).hexdigest()
 
 
-def install(folder: str, row: Row, *, in_user: bool) -> None:
+def install(folder: str, row: ClientRow, *, in_user: bool) -> None:
     """Write the commands into the client's folder, replace older ones of ours, remove those that no longer exist."""
     root = os.path.abspath(project.plugin_root())
     prompts = os.path.join(root, "codex", "prompts")
@@ -78,7 +78,7 @@ def install(folder: str, row: Row, *, in_user: bool) -> None:
         say(f"Left as it is, since it is yours: {shown(path, 4096)}. Remove it and install again to get Taskie's.")
 
 
-def uninstall(folder: str, row: Row) -> None:
+def uninstall(folder: str, row: ClientRow) -> None:
     """Remove every command that is ours and unchanged."""
     assert row.form is not None
     removed = _remove(folder, row.form, keep=set())

@@ -132,3 +132,19 @@ def test_the_runner_is_there_before_the_state_speaks_of_it(
     monkeypatch.setattr("taskie.claudex.state.replace", noted)
     assert decide().reason
     assert order == ["-prompt.txt", "-runner.sh", ".state"]
+
+
+def test_a_runner_that_cannot_be_made_executable(
+    claudex: Claudex, decide: Callable[[], Decision], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the file system knows no modes: no round begins that nobody could run."""
+
+    def refuses(path: str, mode: int) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted", path)
+
+    prepare_plan(claudex)
+    monkeypatch.setattr("taskie.claudex.artefacts.os.chmod", refuses)
+    decision = decide()
+    assert decision.reason is None
+    assert "-runner.sh cannot be made executable (Operation not permitted)" in (decision.message or "")
+    assert claudex.state["phase"] == "drafting"

@@ -386,6 +386,18 @@ class TestDemo:
         assert "the demo failed" in capsys.readouterr().err
         assert list(tmp_path.glob("taskie-demo-*")), "what went wrong can be looked at"
 
+    def test_a_hook_that_answers_and_fails(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        hook = tmp_path / "plugin" / "hooks" / "stop-hook.sh"
+        hook.parent.mkdir(parents=True)
+        hook.write_text("#!/bin/sh\necho '{}'\nexit 3\n")
+        hook.chmod(0o755)
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        monkeypatch.setattr(demo, "plugin_root", lambda: str(tmp_path / "plugin"))
+        assert demo.main() == 1
+        assert re.search(r"the hook gave no answer \(.* returned non-zero exit status 3", capsys.readouterr().err)
+
     def test_colours_only_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
         class Terminal(io.StringIO):
             def isatty(self) -> bool:

@@ -79,9 +79,13 @@ def test_the_client_has_loopback_only(claude_client: Any, tmp_path: Path) -> Non
 
 
 @isolated
-def test_streams_and_exit_code() -> None:
+@pytest.mark.parametrize("tells", [True, False], ids=["the system tells of an end", "one has to look"])
+def test_streams_and_exit_code(tells: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not tells:
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
     done = go("/bin/sh", "-c", "cat; echo no >&2; exit 3", stdin=b"yes")
     assert (done.exit_code, done.stdout, done.stderr, done.timed_out) == (3, "yes", "no\n", False)
+    assert go("/bin/sh", "-c", "exec sleep 100", timeout=0.2).timed_out
 
 
 @pytest.mark.parametrize("network", [pytest.param(False, marks=isolated), True])

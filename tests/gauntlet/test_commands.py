@@ -88,6 +88,18 @@ class TestRun:
         assert failing.stop().json["status"] == "retry_limit_exceeded"
         assert "console.1.log" in failing.files()
 
+    def test_after_clean_there_are_as_many_tries_as_before(self, failing: Gauntlet) -> None:
+        failing.configure(max_retries=2)
+        told = []
+        for text in ("one", "two", "three"):
+            failing.write("bad", text)
+            told.append(failing.stop().json["status"])
+        assert told[0] == "failed"
+        assert told[-1] == "retry_limit_exceeded"
+        assert failing.run("clean").exit_code == 0
+        failing.write("bad", "four")
+        assert failing.stop().json["status"] == "failed"
+
     def test_progress_on_a_terminal(self, gauntlet: Gauntlet, project: Project) -> None:
         gauntlet.check("slow", "true")
         main, side = pty.openpty()

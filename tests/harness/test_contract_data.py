@@ -177,6 +177,7 @@ def test_what_nobody_has_seen_is_not_known(event: str, code: int, entry: dict[st
         ("2.1.326", "2.1.326"),
         ("2.1.326-beta.1", "2.1.326"),
         ("2.1.325 (Claude Code)", "2.1.295"),
+        (f"2.1.325 ({'x' * 190}", "2.1.295"),
         ("v2.1.197", "2.1.163"),
         ("claude 2.1.197", "2.1.163"),
         ("2.1.197.5", "2.1.163"),
@@ -191,7 +192,22 @@ def test_the_greatest_start_that_is_not_newer(version: str | None, first: str) -
 
 @pytest.mark.parametrize(
     "version",
-    ["two", "2.x", "2..1", "2.1.", "-1", chr(0x662), "\x00", "9" * 5000, "2" * 200, [2, 1], object(), b"2.1", True],
+    [
+        "two",
+        "2.x",
+        "2..1",
+        "2.1.",
+        "-1",
+        chr(0x662),
+        "\x00",
+        "9" * 5000,
+        "2" * 200,
+        f"2.1.325 ({'x' * 191}",
+        [2, 1],
+        object(),
+        b"2.1",
+        True,
+    ],
 )
 def test_what_is_not_a_version_is_said_to_be_none(version: Any) -> None:
     with pytest.raises(ContractError, match=r"is not a version: write one such as 2\.1\.197") as failure:

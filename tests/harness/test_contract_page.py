@@ -47,6 +47,7 @@ def test_the_page_has_every_event_field_and_kind_of_answer() -> None:
         assert [cell for cell in cards[name] if cell in _contract.EFFECTS] == [row["effect"] for row in kinds.values()]
     assert {*NEWEST["tools"]} <= {*cards["Tools"]}
     assert {*NEWEST["handlers"]} <= {*cards["Kinds-of-hooks"]}
+    assert "<td><code>session_id</code></td>" in _contract_page.html()
 
 
 def test_every_part_of_a_kind_has_words() -> None:

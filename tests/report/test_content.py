@@ -318,3 +318,18 @@ def test_the_number_of_a_review_is_said_with_its_limit(
 def test_what_was_spent_is_drawn_from_the_second_review_on(plan: Plan, report: Report, many: int) -> None:
     samples.write_journal(plan.path, [samples.entry(iteration=number + 1) for number in range(many)])
     assert len(read(report()).all("figure", class_="spent")) == many - 1
+
+
+def test_the_timeline_has_the_newest_two_hundred(plan: Plan, report: Report) -> None:
+    samples.write_journal(plan.path, [samples.entry(iteration=number + 1) for number in range(201)])
+    drawn = read(report()).one("svg", class_="timeline")
+    links = [link.attributes["href"] for link in drawn.all("a")]
+    assert links == [f"#review-{number}" for number in range(2, 202)]
+
+
+def test_too_many_lanes_are_one_for_all_tasks(plan: Plan, report: Report) -> None:
+    plans = [samples.entry()]
+    tasks = [samples.entry(review="code-review", task=str(number)) for number in range(1, 60)]
+    samples.write_journal(plan.path, [*plans, *tasks])
+    lanes = read(report()).one("svg", class_="timeline").all("text", class_="lane")
+    assert sorted(lane.text for lane in lanes) == ["Plan", "Tasks, one by one"]

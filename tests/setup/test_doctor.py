@@ -161,6 +161,13 @@ class TestJudgement:
         link.symlink_to(SCRIPT)
         assert "runs 2 times" in trouble(facts)[1]
 
+    def test_the_teams_own_entry_beside_one_that_is_gone(self, tmp_path: Path) -> None:
+        """Nothing runs it, so both have a remedy."""
+        shared = source("project", hook=handler(command=settings.PORTABLE % "--fail-open"))
+        gone = source(hook=handler(command="exec /gone/hooks/stop-hook.sh --fail-open"))
+        found = troubles(replace(GOOD, sources=[gone, shared], env={"HOME": str(tmp_path)}))
+        assert [each.remedy for each in found] == ["`taskie install --user`", "`taskie install`"]
+
     def test_below_the_root_the_projects_settings_are_not_read(self) -> None:
         facts = replace(GOOD, cwd="/project/src", sources=[source("local", hook=handler())])
         level, text, _ = trouble(facts)

@@ -112,7 +112,7 @@ def _try(job: tuple[Mutant, float, bool]) -> Said:
         few = due
     said = {**_named(mutant), "result": "killed" if by else "unnoticed", "by": by}
     asked = {"asked": len(few), "of": len(due), "seconds": round(time.time() - began, 1)}
-    return {**said, **asked, "tests": _tests_of(mutant, _root)}
+    return {**said, **asked, "tests": _tests_of(mutant.path, _root)}
 
 
 def _named(mutant: Mutant) -> Said:
@@ -195,13 +195,13 @@ def _last(job: tuple[list[Mutant], float]) -> list[Said]:
         else:
             by = _noticed([each], answer.failed) if answer.failed else ""
         said = {**_named(each), "result": "killed" if by else "survived", "by": by}
-        found.append({**said, "tests": _tests_of(each, _root)})
+        found.append({**said, "tests": _tests_of(each.path, _root)})
     return found
 
 
-def _tests_of(mutant: Mutant, root: Path) -> str:
+def _tests_of(path: str, root: Path) -> str:
     """What the answer is worth as long as: a survivor is asked again where these have changed."""
-    return digest([root / name for name in files_of(mutant.path, root=root)] + support_of(root))
+    return digest([root / name for name in files_of(path, root=root)] + support_of(root))
 
 
 def excused() -> dict[str, str]:
@@ -222,7 +222,8 @@ def run(many: int, seconds: float, seed: int, *, workers: int = 2, at: str | Non
         root = scratch / "original"
         asking.copy(ROOT, root)
         chosen = [each for each in every(root) if each.name == at][:1] if at else choose(many, seed, root)
-        known = {} if at else _known(chosen, root)
+        before_now = {} if at else _kept(chosen)
+        known = {name: said for name, said in before_now.items() if _holds(said, root)}
         with multiprocessing.get_context("fork").Pool(workers, _begin, (str(scratch), words, os.getpid())) as pool:
             due = [each for each in chosen if each.name not in known]
             if not at:
@@ -237,6 +238,7 @@ def run(many: int, seconds: float, seed: int, *, workers: int = 2, at: str | Non
     finally:
         signal.signal(signal.SIGTERM, before)
         shutil.rmtree(scratch, ignore_errors=True)
+    known = {**before_now, **known}  # who was not asked again has survived until then
     tried = {each.name: known[each.name] for each in chosen if each.name in known}
     _count(result, tried, words)
     result.notes += [f"{len(chosen) - len(tried)} of {len(chosen)} were not tried: the time was over"] * (
@@ -276,17 +278,16 @@ def _keep(known: dict[str, Said], said: Said) -> None:
             file.write(json.dumps(said) + "\n")
 
 
-def _known(chosen: Sequence[Mutant], root: Path) -> dict[str, Said]:
-    """What was found before; but who was not noticed is asked again if the tests have changed since."""
+def _kept(chosen: Sequence[Mutant]) -> dict[str, Said]:
+    """What was found before."""
     lines = KEPT.read_text().splitlines() if KEPT.exists() else []
-    kept = {each["name"]: each for each in map(json.loads, lines)}
-    found = {each.name: kept[each.name] for each in chosen if each.name in kept}
-    return {
-        each.name: found[each.name]
-        for each in chosen
-        if each.name in found
-        and (found[each.name]["result"] == "killed" or found[each.name].get("tests") == _tests_of(each, root))
-    }
+    found = {each["name"]: each for each in map(json.loads, lines)}
+    return {each.name: found[each.name] for each in chosen if each.name in found}
+
+
+def _holds(said: Said, root: Path) -> bool:
+    """Who was not noticed is asked again if the tests have changed since."""
+    return said["result"] == "killed" or said.get("tests") == _tests_of(str(said["path"]), root)
 
 
 def _count(result: Result, tried: dict[str, Said], words: Sequence[str]) -> None:

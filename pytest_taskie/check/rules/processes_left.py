@@ -21,8 +21,13 @@ Wait for what you start, or start one server and look whether it is there alread
 RUNS = True
 
 
+SECONDS = 20.0  # what speaks, or waits for an answer, has ended by then
+
+
 def look(lab: Lab) -> Iterator[Flaw]:
     for one in lab.ordinary:
         if one.steps[0].alive:
-            yield Flaw(f"`{one.steps[0].alive[0][:80]}` goes on after the hook", one.situation)
+            left = lab.outliving(one.situation, SECONDS)
+            if left:
+                yield Flaw(f"`{left[0][:80]}` goes on {SECONDS:.0f} s after the hook", one.situation)
             return
