@@ -26,6 +26,7 @@ PATIENCE = 10.0  # for another process that writes the same file
 STALE = 60.0  # seconds, after which a file that we may not open is no longer being written
 # flock where the file system has none. NFS has it, but not for directories: EBADF.
 UNLOCKABLE = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS, errno.EBADF, errno.EINVAL)
+UNLINKABLE = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)  # link() where a file has one name alone
 LOCK_FILE = ".taskie.lock"  # stands for the lock of its directory there
 FAILING = (errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # it may be there nevertheless
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -150,8 +151,9 @@ def timestamp() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def replace(path: str, data: bytes, *, private: bool = False) -> None:
+def replace(path: str, data: bytes, *, private: bool = False, new: bool = False) -> None:
     """All or nothing: write a temporary file beside it, then rename it. The file keeps its mode; `private` is 0600.
+    `new`: nothing that has this name is replaced, not even what has just got it.
 
     The temporary file always has the same name, so that the next write takes over what a killed one has left.
     """
@@ -173,7 +175,7 @@ def replace(path: str, data: bytes, *, private: bool = False) -> None:
             if mode is not None:
                 os.fchmod(fd, mode)
             os.fsync(fd)
-            os.rename(temporary, path)
+            (_named if new else os.rename)(temporary, path)
         except BaseException:
             remove(temporary)  # if it is not renamed already
             raise
@@ -184,6 +186,21 @@ def replace(path: str, data: bytes, *, private: bool = False) -> None:
             close(fd)
         if guard is not None:
             guard.release()
+
+
+def _named(temporary: str, path: str) -> None:
+    """Rename it if nothing has that name. A second name is refused where there is one already, a rename is not."""
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in UNLINKABLE:
+            raise
+        if mode_of(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        os.rename(temporary, path)
+    else:
+        if not remove(temporary):
+            remove(temporary)  # a disk that fails once must not leave it to the user
 
 
 def _new_file(path: str, mode: int) -> tuple[int, LockFile | None]:

@@ -95,7 +95,11 @@ class Calling:
             stops |= self._before(call)
         for call in waiting:
             stops |= self._after(call)
-        return self._tell(calls) or stops
+        if stops and len(calls) > 1:
+            raise NotMeasuredHere("continue: false at one of several calls of a turn")
+        batch = self._tell(calls)
+        # A turn that a hook ends has no such event any more.
+        return stops or self._batch_ends(batch)
 
     def _together(self, call: RunningCall, calls: list[RunningCall]) -> bool:
         if all(one.name in TOGETHER for one in calls):
@@ -167,7 +171,7 @@ class Calling:
         if answer.cwd is not None:
             self._moved(old, answer.cwd)
         self.course.talk.beside(*told_one_by_one(after))
-        return after.together.outcome == "stopped"
+        return after.together.outcome == "stopped" and not answer.error
 
     def _run(self, call: RunningCall) -> ToolAnswer:
         given = {**call.given, "file_path": call.input["file_path"]} if self._same_path(call) else call.given
@@ -189,9 +193,10 @@ class Calling:
         """The shell has gone somewhere else, from where the client has already brought it back into the project."""
         self.course.fire("CwdChanged", old_cwd=str(old), new_cwd=str(to))
 
-    def _tell(self, calls: list[RunningCall]) -> bool:
-        """Tell the model what its calls came to; whether a hook of the whole batch ends the turn."""
-        results, batch = [], []
+    def _tell(self, calls: list[RunningCall]) -> list[Json]:
+        """Tell the model what its calls came to; the calls, as the event about all of them has them."""
+        results: list[Json] = []
+        batch: list[Json] = []
         for call in calls:
             assert call.answer is not None
             block: dict[str, Any] = {"tool_use_id": call.id, "type": "tool_result", "content": call.answer.text}
@@ -204,6 +209,10 @@ class Calling:
             answered = call.answer.response or f"Error: {call.answer.text}"
             self.course.transcript.add("user", [block], toolUseResult=answered)
         self.course.talk.results(results)
+        return batch
+
+    def _batch_ends(self, batch: list[Json]) -> bool:
+        """Whether a hook of the whole batch ends the turn."""
         fired = self.course.fire("PostToolBatch", tool_calls=batch)
         self.course.talk.beside(*told_together(fired))
         return fired.together.outcome in ("ended", "stopped", "blocked")

@@ -149,10 +149,10 @@ def _run(started: Json, result: HookResult, payload: Json) -> HookRun:
 
 
 def _heard(results: list[HookResult], event: str) -> list[HookResult]:
-    """Those that the client waits for: once a hook has blocked a prompt it does not look at the others any more."""
-    if event != "UserPromptSubmit":
-        return results
-    last = next((n for n, result in enumerate(results, 1) if result.reading.outcome in ("blocked", "stopped")), None)
+    """Those that the client waits for: once a hook has blocked a prompt, or ends the turn after a tool, it does not
+    look at the others any more."""
+    final = {"UserPromptSubmit": ("blocked", "stopped"), "PostToolUse": ("stopped",)}.get(event, ())
+    last = next((n for n, result in enumerate(results, 1) if result.reading.outcome in final), None)
     return results[:last]
 
 

@@ -89,7 +89,7 @@ class Turns:
         if not on:
             return self._result(self.said, "completed", stop_reason="end_turn")
         if self.cap is not None and blocks >= self.cap:
-            return self._result("", "completed", stop_reason="end_turn")
+            return self._result("" if blocked else self.said, "completed", stop_reason="end_turn")
         if blocked:
             self.course.talk.user(*(f"{FEEDBACK}{result.reason}" for result in blocked))
         self.course.talk.beside(*told_one_by_one(stop))

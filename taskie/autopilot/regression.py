@@ -12,7 +12,7 @@ from taskie.autopilot import state as states
 from taskie.autopilot.table import Refused, check
 from taskie.programs import find_program
 from taskie.protocol import shown
-from taskie.store import StoreError, mode_of, read_regular
+from taskie.store import StoreError, mode_of, read_regular, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -105,7 +105,7 @@ def _clear(root: str, path: str, text: str) -> None:
 
 
 def _write(root: str, path: str, text: str) -> list[str]:
-    """Write the file; what was made, the file first, then the directories for it."""
+    """Write the file, all or nothing; what was made, the file first, then the directories for it."""
     whole = os.path.join(root, path)
     made: list[str] = []
     parent = os.path.dirname(whole)
@@ -114,14 +114,12 @@ def _write(root: str, path: str, text: str) -> list[str]:
         parent = os.path.dirname(parent)
     try:
         os.makedirs(os.path.dirname(whole), exist_ok=True)
-        fd = os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-        made.insert(0, whole)
-        with os.fdopen(fd, "wb") as file:
-            file.write(_encoded(text))
-    except OSError as error:
+        replace(whole, _encoded(text), new=True)
+    except (OSError, StoreError) as error:
         _remove(made)
-        raise Refused(f"{shown(path)} cannot be written ({error.strerror}). {_GO_ON}") from None
-    return made
+        why = f"{shown(path)} cannot be written ({error.strerror})" if isinstance(error, OSError) else error
+        raise Refused(f"{why}. {_GO_ON}") from None
+    return [whole, *made]
 
 
 def _is_there(root: str, path: str, text: str) -> bool:

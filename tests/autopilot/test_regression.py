@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 from core.living import wait_until_gone
 from faults.snapshot import snapshot
+from support.faulty import Faulty
 
 from autopilot.conftest import TASKIE, Autopilot
 
@@ -49,7 +52,7 @@ def test_green_is_kept(autopilot: Autopilot) -> None:
     before = tree(due(autopilot))
     assert capture(autopilot)["next"] == "pre_check_code"
     assert (autopilot.root / FILE).read_text() == GREEN
-    assert {name for name in tree(autopilot) - before if (autopilot.root / name).is_file()} == {FILE}
+    assert new_files(autopilot, before) == {FILE}
     assert autopilot.state["files_changed"] == ["src/app.py", FILE]
     assert f"regression test {FILE} is kept" in autopilot.log[-1]
 
@@ -133,6 +136,63 @@ def test_one_that_cannot_be_written(autopilot: Autopilot) -> None:
     before = tree(due(autopilot, test_file=f"tests/regression/new/test_{'x' * 300}.py"))
     assert "cannot be written (File name too long)" in autopilot.fails("regression")
     assert tree(autopilot) == before
+
+
+TEMPORARY = "/.test_bug.py.new"
+
+
+def new_files(autopilot: Autopilot, before: set[str]) -> set[str]:
+    return {name for name in tree(autopilot) - before if (autopilot.root / name).is_file()}
+
+
+@pytest.mark.parametrize("call", ["create", "write", "fsync"])
+def test_a_disk_that_fails_and_lets_nothing_be_removed(autopilot: Autopilot, faulty: Faulty, call: str) -> None:
+    """No part of the test stands under its name; what stands beside it, the next attempt takes over."""
+    before = tree(due(autopilot))
+    ends = ("/test_bug.py", TEMPORARY)
+    faults = faulty(*(f"{each}={errno.EIO}@{end}" for each in (call, "unlink") for end in ends))
+    done = process(autopilot, faults)
+    assert done.returncode == 1
+    assert "test_bug.py cannot be written (Input/output error). Nothing was written" in done.stderr
+    assert not (autopilot.root / FILE).exists()
+    capture(autopilot, "--", "true")
+    assert new_files(autopilot, before) == {FILE}
+
+
+def test_a_disk_that_fails_once_when_all_is_written(autopilot: Autopilot, faulty: Faulty) -> None:
+    before = tree(due(autopilot))
+    assert process(autopilot, faulty(f"unlink={errno.EIO}@{TEMPORARY}#1")).returncode == 0
+    assert new_files(autopilot, before) == {FILE}
+
+
+def process(autopilot: Autopilot, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [*TASKIE, "regression", "--", "true"]
+    env = {**autopilot.project.env, **env}
+    return subprocess.run(command, cwd=autopilot.root, env=env, capture_output=True, text=True, check=False)
+
+
+def test_one_that_comes_while_ours_is_written(autopilot: Autopilot, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, link = tree(due(autopilot)), os.link
+
+    def come(*paths: str) -> None:
+        autopilot.write(FILE, "mine = 1\n")
+        link(*paths)
+
+    monkeypatch.setattr(os, "link", come)
+    assert "test_bug.py cannot be written (File exists)" in autopilot.fails("regression")
+    assert (autopilot.root / FILE).read_text() == "mine = 1\n"
+    assert new_files(autopilot, before) == {FILE}
+
+
+def test_on_a_disk_where_a_file_has_one_name(autopilot: Autopilot, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    before = tree(due(autopilot))
+    monkeypatch.setattr(os, "link", refused)
+    capture(autopilot, "--", "true")
+    assert (autopilot.root / FILE).read_text() == GREEN
+    assert new_files(autopilot, before) == {FILE}
 
 
 def test_one_that_removes_itself(autopilot: Autopilot) -> None:

@@ -69,6 +69,11 @@ def _moments(runs: Any, result: str) -> list[Any]:
     found = []
     for (name, stdin), of in groupby(runs, key=lambda run: (run.name, json.dumps(_known(run.stdin), sort_keys=True))):
         hooks = sorted(_hook(run) for run in of)
+        # The same holds of those after a tool, once one of them ends the turn.
+        if name.startswith("PostToolUse") and '"continue": false' in str(hooks):
+            hooks, stdin = [], "null"
+        elif name == "PostToolUse" and result == "":
+            continue
         # Of the hooks at a prompt that was blocked, the client hears those that have ended before the one that did it.
         if name != "UserPromptSubmit" or not result.startswith(BLOCKED):
             found.append([name, json.loads(stdin), hooks])
