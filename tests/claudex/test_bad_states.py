@@ -58,6 +58,7 @@ def test_a_field_that_has_a_default(claudex: Claudex, missing: str) -> None:
     path.write_bytes(
         b"".join(line for line in path.read_bytes().splitlines(True) if not line.startswith(missing.encode()))
     )
+    assert " 1/3 " in claudex.run("status").stdout
     claudex.write_plan()
     assert_blocked(claudex.client_stop(), "round 1 of 3")
 

@@ -64,6 +64,8 @@ class TestASubdirectory:
         )
         assert_blocked(claudex.client_stop(cwd=below), ID)
         assert_blocked(claudex.client_stop(), claudex.id)
+        told = claudex.run("status", cwd=below).stdout
+        assert (ID in told, claudex.id in told) == (True, False)
 
 
 class TestALinkedPath:

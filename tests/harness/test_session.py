@@ -191,3 +191,19 @@ def test_the_option(pytester: pytest.Pytester) -> None:
         """
     )
     pytester.runpytest("--taskie-client", "simulated").assert_outcomes(passed=1)
+
+
+def test_what_the_hooks_are_told_of_tools(session: Any, project: Project) -> None:
+    """A hook gets what the tool has done: lines that have changed, and whether silence was to be expected."""
+    (project.path / "a.txt").write_text("one\ntwo")
+    client = session(hooks={"PostToolUse": "cat > /dev/null"})
+    edit = tool("Edit", file_path="a.txt", old_string="two", new_string="three")
+    client.agent(tool("Read", file_path="a.txt"), edit, bash("rm a.txt"), bash("ls"), "Done.")
+    run = client.prompt("go")
+    read, edited, removed, listed = (hook.stdin["tool_response"] for hook in run.hooks("PostToolUse"))
+    assert (read["file"]["startLine"], read["file"]["content"]) == (1, "one\ntwo")
+    (hunk,) = edited["structuredPatch"]
+    assert hunk["lines"] == [" one", "-two", "\\ No newline at end of file", "+three", "\\ No newline at end of file"]
+    assert (removed["noOutputExpected"], listed["noOutputExpected"]) == (True, False)
+    (result,) = [event for event in run.events if event["type"] == "result"]
+    assert (result["num_turns"], result["result"]) == (5, "Done.")

@@ -136,6 +136,18 @@ class TestATeams:
         assert f"Removed Taskie's hook from {settings}." in taskie("install", "--project").out
         assert (commands(settings), len(commands(team))) == ([], 2)
 
+    def test_and_so_it_would_where_the_team_has_it_later(self, taskie: Taskie, settings: Path, team: Path) -> None:
+        taskie("install", "--project")
+        shared = team.read_bytes()
+        taskie("uninstall", "--project")
+        taskie("install")
+        assert commands(settings)
+        team.write_bytes(shared)
+        said = taskie("install").out
+        assert f"Removed Taskie's hook from {settings}." in said
+        assert f"already installed in {team}, which is your team's" in said
+        assert (commands(settings), team.read_bytes()) == ([], shared)
+
     def test_a_team_mate_needs_a_link_only(self, taskie: Taskie, settings: Path, team: Path, link: Path) -> None:
         taskie("install", "--project")
         link.unlink()
