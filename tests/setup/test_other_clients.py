@@ -4,6 +4,7 @@ that. What the clients make of it is in `tests/client/test_taskie_elsewhere.py`.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,20 @@ class TestInstall:
             assert "Write a plan" in described
             assert ("{{args}}" in body) is (client == "qwen")
             assert ("Only when the user says /taskie-new-plan" in described) is (client == "copilot")
+
+    def test_a_file_is_where_the_commands_belong(self, client: str, taskie: Taskie, project: Project) -> None:
+        folder = project.home / HOME[client] / Path(COMMAND[client]).parts[0]
+        folder.parent.mkdir()
+        folder.write_text("mine")
+        done = taskie("install", "--client", client)
+        assert done.code == 1
+        assert re.search(r"cannot be created \((Not a directory|File exists)\)\. The hook is installed", done.err)
+        assert folder.read_text() == "mine"
+
+    def test_the_version_of_the_form(self, client: str, taskie: Taskie, project: Project) -> None:
+        taskie("install", "--client", client)
+        written = json.loads((project.home / HOME[client] / FILE[client]).read_text())
+        assert written.get("version") == (1 if client == "copilot" else None)
 
     def test_in_a_project(self, client: str, taskie: Taskie, project: Project) -> None:
         done = taskie("install", "--client", client, "--project")
