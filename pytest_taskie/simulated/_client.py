@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import uuid
@@ -34,6 +35,8 @@ TIMEOUT = 60.0
 # At these the client may run hooks on grounds that are not simulated.
 NEVER = ("FileChanged", "ConfigChange", "DirectoryAdded", "WorktreeCreate", "Setup", "Elicitation")
 HARMLESS_ARGS = ("--permission-mode", "default")
+# What of the settings is simulated, and what no hook notices.
+SETTINGS = ("hooks", "disableAllHooks", "$schema")
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,10 @@ class SimulatedClient:
         groups = hook_groups(self._hooks, None, self._settings.get("hooks", {}))
         local = self.project.path / ".claude"
         named = [home / ".claude" / "settings.json", local / "settings.json", local / "settings.local.json"]
-        of = [of_settings({**self._settings, "hooks": groups}), *(read(file) for file in named if file.exists())]
+        there = [file for file in named if file.exists()]
+        for settings in (self._settings, *map(_settings_in, there)):
+            _check_settings(settings)
+        of = [of_settings({**self._settings, "hooks": groups}), *map(read, there)]
         if self._settings.get("disableAllHooks") or any(
             p.kind == "hooks-disabled" for file in of for p in file.problems
         ):
@@ -188,6 +194,21 @@ class SimulatedClient:
         if any(file.modules for file in found):
             raise NotMeasuredHere("a plugin's functions in modules")
         return found
+
+
+def _settings_in(file: Path) -> Mapping[str, Any]:
+    """What a file of settings says; nothing where it cannot be read, which `read` reports."""
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    others = [name for name in settings if name not in SETTINGS]
+    if others:
+        raise NotMeasuredHere(f"the settings {', '.join(others)}")
 
 
 def _check_args(args: Sequence[str]) -> None:

@@ -147,6 +147,26 @@ def test_what_nobody_has_measured_is_refused(session: Any, hooks: Any, turns: An
         client.prompt("go")
 
 
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [({"continue": False, "stopReason": "Enough."}, "ends? a prompt"), ({"systemMessage": "Hello."}, "a message")],
+    ids=["continue false", "a message"],
+)
+def test_what_the_client_decides_by_a_race_is_refused(session: Any, other: Any, words: str) -> None:
+    client = session(hooks={"UserPromptSubmit": [prints({"decision": "block", "reason": "No."}), prints(other)]})
+    with pytest.raises(NotMeasuredHere, match=words):
+        client.prompt("go")
+
+
+def test_settings_that_are_not_simulated(session: Any, project: Project) -> None:
+    with pytest.raises(NotMeasuredHere, match="the settings env"):
+        session(settings={"env": {"A": "b"}}).prompt("go")
+    (project.path / ".claude").mkdir()
+    (project.path / ".claude" / "settings.json").write_text('{"env": {"A": "b"}}')
+    with pytest.raises(NotMeasuredHere, match="the settings env"):
+        session().prompt("go")
+
+
 def test_a_tool_that_nobody_has_allowed(session: Any) -> None:
     client = session(tools=None)
     client.agent(bash("ls"))
