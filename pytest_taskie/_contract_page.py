@@ -24,6 +24,7 @@ OUTPUT = {
     "object": "an object",
     "nothing+object": "an object that decides nothing",
     "text": "plain text on stdout",
+    "flood": "10 MB of text on stdout",
     "context": "additionalContext",
     "approve": '"decision": "approve"',
     "block": '"decision": "block"',

@@ -44,7 +44,7 @@ def sender(fields: Mapping[str, object]) -> str:
     """The client whose event this is. Its variables say less: a client that another one starts inherits them."""
     if "turn_id" in fields:
         return "codex"
-    if fields.get("hook_event_name") in SENDERS["gemini"].events:
+    if fields.get("hook_event_name") in tuple(SENDERS["gemini"].events):  # it may be a list, which no mapping looks up
         return "gemini"
     if "timestamp" in fields:  # Claude Code sends none
         return "qwen" if "permission_mode" in fields else "copilot"

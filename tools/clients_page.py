@@ -28,6 +28,8 @@ Effects: *goes on* means that the agent does not stop, or the tool is not run, a
 STOP = [
     ("nothing on stdout, exit 0", "nothing"),
     ("plain text", "text"),
+    ("10 MB of it", "text+flood"),
+    ("10 MB of it before a block", "block+flood"),
     ('`{"decision": "approve"}`', "approve"),
     ('`{"decision": "block", "reason": …}`', "block"),
     ("the same without a reason", "block-no-reason"),
@@ -108,9 +110,17 @@ PLACES = [
     ("so many bytes on stderr beside a block lose nothing", ("limits", "stderr beside a block", "at_least")),
     ("exit code where a hook blocks for ever", ("exits", "blocked for ever", "exit_code")),
     ("exit code where the model answers 400", ("exits", "the model answers 400", "exit_code")),
+    ("exit code where it answers 500", ("exits", "the model answers 500", "exit_code")),
+    ("a 500 is tried again", ("exits", "the model answers 500", "tried_again")),
     ("settings that are not JSON: exit code", ("exits", "settings that are not JSON", "exit_code")),
     ("they are named in its words", ("exits", "settings that are not JSON", "named")),
     ("the prompt is answered all the same", ("exits", "settings that are not JSON", "goes_on")),
+    ("its own configuration", ("exits", "a broken configuration", "file")),
+    ("broken: exit code", ("exits", "a broken configuration", "exit_code")),
+    ("it is named in its words", ("exits", "a broken configuration", "named")),
+    ("the prompt is answered nevertheless", ("exits", "a broken configuration", "goes_on")),
+    ("and its hooks are run", ("exits", "a broken configuration", "hooks_run")),
+    ("the file is left as it was", ("exits", "a broken configuration", "kept")),
 ]
 
 

@@ -11,17 +11,17 @@ from taskie import config as settings
 from taskie import project
 from taskie.engine import Status
 from taskie.errors import CommandError
-from taskie.gauntlet import KINDS, MARKER, PREVIOUS, answers, brought, changes, lock, record, rulebook
+from taskie.gauntlet import KINDS, MARKER, PREVIOUS, SHARE, answers, brought, changes, lock, record, rulebook
 from taskie.gauntlet.config import Gates, hook_settings, load
 from taskie.gauntlet.entries import Job, jobs
 from taskie.gauntlet.ledger import Ledger
 from taskie.gauntlet.run import RunRequest, execute_run
-from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, RunResult, Unable
+from taskie.gauntlet.verdict import SIGNS, SPOKEN, Invalid, Problem, RunResult, Unable
 from taskie.terminal import redraw, say
 from taskie.variables import in_ci
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 SUCCESSES = ("passed", "passed_with_warnings", "no_applicable_gates", "no_changes")
 
@@ -152,7 +152,8 @@ def clean() -> int:
 def validate() -> int:
     root = root_here()
     try:
-        problems = load(root).problems
+        config = load(root)
+        problems = (*config.problems, *_too_long(config))
     except Invalid as error:
         problems = error.problems
     for problem in problems:
@@ -160,6 +161,20 @@ def validate() -> int:
     errors = sum(not problem.warning for problem in problems)
     say(f"{errors} error{'' if errors == 1 else 's'}, {len(problems) - errors} warnings." if problems else "Valid.")
     return 1 if errors else 0
+
+
+def _too_long(config: Gates) -> Iterator[Problem]:
+    """Gates that allow themselves more time than a stop gives to all of them. Not an error: by hand there is no end."""
+    for kind, gates in config.gates.items():
+        for name, gate in gates.items():
+            if gate.timeout is not None and gate.timeout > SHARE:
+                text = (
+                    f"{kind} {name!r} has a timeout of {gate.timeout:g} s, and the hook has {SHARE:g} s for all gates:"
+                )
+                text = (
+                    f"{text} it cuts {name!r} off there, and a check that it cuts off in its first run does not block"
+                )
+                yield Problem(f".gauntlet/{KINDS[kind]}", None, text, warning=True)
 
 
 def list_gates() -> int:

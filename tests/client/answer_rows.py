@@ -13,6 +13,7 @@ from .outputs import BLOCK, OUTPUTS, block, context
 WORDS = "more please"
 ENOUGH = "enough"
 TWO, THREE = 2, 3
+FLOOD = "x" * 10_000_000
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ STOP = [
     Answer("words on stderr", "", WORDS),
     Answer("stopReason beside a block", block(stopReason=ENOUGH)),
     Answer("ended by a signal", "", "", -9),
+    Answer("10 MB of text", FLOOD, kind="text+flood"),
+    Answer("10 MB of text before a block", f"{FLOOD}\n{BLOCK}", kind="block+flood"),
 ]
 DENY = {"permissionDecision": "deny", "permissionDecisionReason": WORDS}
 PRE = "PreToolUse"

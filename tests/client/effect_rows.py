@@ -169,7 +169,11 @@ WITH_CONTEXT = {
 }
 OWN: dict[str, list[Row]] = {
     "PreToolUse": PRE_TOOL_USE,
-    "Stop": [Row("async", say(**BLOCK, **{"async": True}))],
+    "Stop": [
+        Row("async", say(**BLOCK, **{"async": True})),
+        Row("approve+context", say("Stop", {"additionalContext": WORDS}, decision="approve")),
+    ],
+    "SubagentStop": [Row("approve+context", say("SubagentStop", {"additionalContext": WORDS}, decision="approve"))],
     "PermissionRequest": PERMISSION_REQUEST,
     "PreModelSwitch": MODEL_SWITCH,
     "Elicitation": ELICITATION,

@@ -220,6 +220,14 @@ OTHERS = [
         before={"2.1.163": "allowed"},
     ),
     Output(
+        "context beside an approve",
+        "continued",
+        json.dumps(
+            {"decision": "approve", "hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "go on"}}
+        ),
+        before={"2.1.163": "allowed"},
+    ),
+    Output(
         "context beside a block",
         "blocked",
         block(hookSpecificOutput={"hookEventName": "Stop", "additionalContext": "think of the tests"}),

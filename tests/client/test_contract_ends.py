@@ -1,10 +1,11 @@
-"""What ends in Codex, Copilot CLI, Qwen Code and Gemini CLI: endless blocks, a hook past its time, spoiled settings.
+"""What ends in Codex, Copilot CLI, Qwen Code and Gemini CLI: blocks, a hook's time, and runs where something is broken.
 
 In print mode, as a user starts it. What is found is compared with the contract data.
 """
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Callable
@@ -12,7 +13,9 @@ from typing import Callable
 import pytest
 
 from pytest_taskie._judgement import judge
-from pytest_taskie.client import ScriptedClient, repeat, shell
+from pytest_taskie._processes import Finished
+from pytest_taskie.client import ScriptedClient, api_error, repeat, shell
+from pytest_taskie.client._scripted import Environment
 
 from .test_contracts import others
 from .test_isolation import isolated
@@ -56,12 +59,18 @@ echo it lives
 """
 # In what a second of `timeout` is written.
 SECOND = {"gemini": 1000}
+# What is not JSON, nor TOML; each client's hooks, and its configuration where that is another file.
+BROKEN = '{"hooks": {"Stop": ['
 SPOILED = {
-    "codex": ".codex/hooks.json",
-    "copilot": ".copilot/hooks/taskie.json",
-    "qwen": ".qwen/settings.json",
-    "gemini": ".gemini/settings.json",
+    "codex": [".codex/hooks.json", ".codex/config.toml"],
+    "copilot": [".copilot/hooks/harness.json", ".copilot/config.json"],
+    "qwen": [".qwen/settings.json"],
+    "gemini": [".gemini/settings.json"],
 }
+# By a setting of the project's; Codex is bounded by the fixture's, Copilot CLI by nothing.
+ONCE = {"gemini": (".gemini/settings.json", {"general": {"maxAttempts": 1}})}
+# It tries seven times, and for more than a minute: so it is told something final then.
+PATIENT = "qwen"
 
 
 def script(folder: Path, name: str, text: str) -> str:
@@ -124,15 +133,51 @@ def test_a_hook_past_its_time(any_client: AnyClient, tmp_path: Path, finds: Find
 
 @others
 def test_settings_that_the_client_cannot_read(any_client: AnyClient, tmp_path: Path, finds: Finds) -> None:
-    client = any_client(hooks={"Stop": f"touch {shlex.quote(str(tmp_path))}/ran"})
-    kind = client.installation.kind
+    kind = any_client._bench.installation.kind  # type: ignore[union-attr]
+    for at, name in enumerate(SPOILED[kind]):
+        ran = tmp_path / f"ran-{at}"
+        spoiled, done, asked = start_with_spoiled(any_client, name, f"touch {shlex.quote(str(ran))}")
+        said = done.stdout + done.stderr
+        found = {"exit_code": done.exit_code, "named": spoiled.name in said, "goes_on": asked}
+        found["kept"] = spoiled.read_text(encoding="utf-8") == BROKEN
+        if at == 0:
+            assert not ran.exists()
+            finds("exits", "settings that are not JSON", **found)
+        if name == SPOILED[kind][-1]:
+            finds("exits", "a broken configuration", file=f"~/{name}", hooks_run=ran.exists(), **found)
+
+
+def start_with_spoiled(any_client: AnyClient, name: str, hook: str) -> tuple[Path, Finished, bool]:
+    """The file, what the client said of it, and whether it asked its model all the same."""
+
+    class Spoiled(any_client):  # type: ignore[misc, valid-type]  # the fixture's class
+        def _prepare(self, url: str, env: Environment) -> None:
+            super()._prepare(url, env)
+            (Path(env["HOME"]) / name).write_text(BROKEN, encoding="utf-8")
+
+    client = Spoiled(hooks={"Stop": hook})
     environment = client._environment()
-    client._write_hooks(Path(environment["HOME"]), client._make_records())
-    spoiled = Path(environment["HOME"]) / SPOILED[kind]
-    spoiled.write_text('{"hooks": {"Stop": [', encoding="utf-8")
+    home = Path(environment["HOME"])
+    client._write_hooks(home, client._make_records())
     client.agent(repeat("Done."))
-    done = client._start("go on", [], environment, None, None)
-    assert not (tmp_path / "ran").exists()
-    said = done.stdout + done.stderr
-    finds("exits", "settings that are not JSON", exit_code=done.exit_code, named=spoiled.name in said)
-    finds("exits", "settings that are not JSON", goes_on=bool(client.requests), kept=spoiled.exists())
+    return home / name, client._start("go on", [], environment, None, None), bool(client.requests)
+
+
+@others
+def test_a_model_that_fails(any_client: AnyClient, tmp_path: Path, finds: Finds) -> None:
+    client = any_client(hooks={"Stop": f"touch {shlex.quote(str(tmp_path))}/stopped"})
+    kind = client.installation.kind
+    if kind in ONCE:
+        name, settings = ONCE[kind]
+        (client.project.path / name).parent.mkdir()
+        (client.project.path / name).write_text(json.dumps(settings), encoding="utf-8")
+    wrong, failing = api_error(400, "no such thing"), api_error(500, "no such thing")
+    client.agent(repeat(wrong), when="fail with 400")
+    client.agent(*([failing, repeat(wrong)] if kind == PATIENT else [repeat(failing)]), when="fail with 500")
+    of_400, of_500 = client.prompt("fail with 400"), client.prompt("fail with 500")
+    assert not (tmp_path / "stopped").exists()
+    said = "no such thing" in of_400.stdout + of_400.stderr
+    finds("exits", "the model answers 400", exit_code=of_400.exit_code, requests=len(of_400.requests), named=said)
+    again = {} if kind in ("codex", *ONCE) else {"tried_again": len(of_500.requests) > 1}
+    ended = {} if kind == PATIENT else {"exit_code": of_500.exit_code}
+    finds("exits", "the model answers 500", **again, **ended)

@@ -20,6 +20,8 @@ from .test_world import make_plugin
 pytestmark = pytest.mark.client
 
 ALWAYS = "#!/bin/sh\n"
+FLOOD = 10_000_000
+BLOCK = """echo '{"decision": "block", "reason": "more please"}'"""
 # Whether older clients do the same was not asked of all of them.
 MEASURED = (2, 1, 326)
 
@@ -86,6 +88,7 @@ def test_a_guard_that_takes_too_long(
     version: tuple[int, ...],
     observe: Callable[[str, object], None],
     keeps: Callable[[str, str, str], list[str]],
+    measures: Callable[..., None],
 ) -> None:
     command = hook_file("exec sleep 30", head=ALWAYS)
     entry = {**switch, "timeout": 1}
@@ -96,11 +99,57 @@ def test_a_guard_that_takes_too_long(
     effect = "allowed" if made else "blocked"
     observe(f"PreToolUse{', onFailure=block' if switch else ''}: timeout", effect)
     assert keeps("PreToolUse", "onFailure=block+timeout" if switch else "timeout", effect) == []
+    if not switch:
+        measures("switches", "timeout", before_a_tool=effect)
     reading = judge_here(0, "", "", "PreToolUse", command, entry=entry, timed_out=True)
     assert reading.outcome == effect
     assert made == (not switch or version < ON_FAILURE)
     if not made:
         assert json.dumps(reading.reason)[1:-1] in json.dumps(run.requests[-1].messages)
+
+
+def test_the_users_settings_and_a_flood(
+    claude_client: Any,
+    tmp_path: Path,
+    keeps: Callable[[str, str, str], list[str]],
+    measures: Callable[..., None],
+) -> None:
+    """The hook floods; then the settings are not JSON any more."""
+    client = claude_client()
+    environment = client._environment()
+    settings = Path(environment["HOME"]) / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    client.agent(repeat("Done."))
+    wrong: list[str] = []
+    flood = f"head -c {FLOOD} /dev/zero | tr '\\0' x"
+    for kind, hook in {"text+flood": flood, "block+flood": f"{flood}; echo; {BLOCK}"}.items():
+        once = f"touch {tmp_path}/again; [ -e {tmp_path}/{kind} ] || {{ touch {tmp_path}/{kind}; {hook}; }}"
+        entry = {"type": "command", "command": once}
+        settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [entry]}]}}), encoding="utf-8")
+        before = len(client.requests)
+        done = client._start("go on", [], environment, None, None)
+        asked = [request for request in client.requests[before:] if request.tools]
+        assert done.exit_code == 0
+        assert (tmp_path / kind).exists()
+        lost = "allowed" if kind == "text+flood" else "ignored"
+        wrong += keeps("Stop", kind, lost if len(asked) == 1 else "blocked")
+    measures("places", "user", value="~/.claude/settings.json")
+    measures("places", "trust", value="nothing more: they are the user's")
+
+    (tmp_path / "again").unlink()
+    settings.write_text('{"hooks": {"Stop": [', encoding="utf-8")
+    before = len(client.requests)
+    done = client._start("go on", [], environment, None, None)
+    found = {
+        "exit_code": done.exit_code,
+        "named": settings.name in done.stdout + done.stderr,
+        "goes_on": len(client.requests) > before,
+    }
+    ran = (tmp_path / "again").exists()
+    kept = settings.read_text(encoding="utf-8") == '{"hooks": {"Stop": ['
+    measures("exits", "settings that are not JSON", kept=kept, **found)
+    measures("exits", "a broken configuration", file="~/.claude/settings.json", hooks_run=ran, kept=kept, **found)
+    assert wrong == []
 
 
 @pytest.mark.parametrize("of", ["settings", "plugin"])

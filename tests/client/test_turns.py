@@ -15,6 +15,9 @@ pytestmark = pytest.mark.client
 Observe = Callable[[str, object], None]
 ALWAYS = "#!/bin/sh\ncat >/dev/null\n"
 BLOCK = """echo '{"decision":"block","reason":"more please"}'"""
+FLOOD = 10_000_000
+# Before, nobody has asked.
+MEASURED = (2, 1, 326)
 
 
 def requests_of(run: Any) -> int:
@@ -41,9 +44,13 @@ def test_a_new_prompt_starts_with_false(claude_client: Any, hook_file: Any) -> N
 
 
 def test_cap_of_eight_blocks(
-    claude_client: Any, hook_file: Any, version: Any, observe: Observe, measures: Callable[..., None]
+    claude_client: Any, hook_file: Any, project: Any, version: Any, observe: Observe, measures: Callable[..., None]
 ) -> None:
-    client = claude_client(hooks={"Stop": hook_file(BLOCK, head=ALWAYS)})
+    hook, blocks_in_a_flood = BLOCK, version >= MEASURED
+    if blocks_in_a_flood:
+        # Beside the first block; that it is told is among the eight.
+        hook = f"[ -e flooded ] || {{ touch flooded; head -c {FLOOD} /dev/zero | tr '\\0' x >&2; }}\n{BLOCK}"
+    client = claude_client(hooks={"Stop": hook_file(hook, head=ALWAYS)})
     limit = 14
     client.agent(*["Done."] * 9, repeat("Done.")) if version >= (2, 1, 197) else client.agent(repeat("Done."))
     run = client.prompt("go on", args=["--max-turns", str(limit)], timeout=30)
@@ -54,6 +61,10 @@ def test_cap_of_eight_blocks(
         assert [stop.decision for stop in run.stops] == ["block"] * 8 + [None]
         assert run.exit_code == 0
         measures("limits", "cap", value=blocks, variable="CLAUDE_CODE_STOP_HOOK_BLOCK_CAP")
+        measures("exits", "blocked for ever", exit_code=run.exit_code)
+    if blocks_in_a_flood:
+        assert (project.path / "flooded").exists()
+        measures("limits", "stderr beside a block", at_least=FLOOD)
 
 
 def test_cap_is_a_variable(claude_client: Any, hook_file: Any, version: Any, observe: Observe) -> None:
@@ -140,7 +151,7 @@ def test_system_message_never_reaches_the_model(claude_client: Any, hook_file: A
 
 
 def test_api_error_fires_no_stop(
-    claude_client: Any, hook_file: Any, tmp_path: Path, version: Any, observe: Observe
+    claude_client: Any, hook_file: Any, tmp_path: Path, version: Any, observe: Observe, measures: Callable[..., None]
 ) -> None:
     hooks = {
         event: hook_file(f"echo {event} >> {tmp_path}/fired", f"{event}.sh", ALWAYS)
@@ -161,6 +172,12 @@ def test_api_error_fires_no_stop(
     assert run.result["subtype"] == "success"
     assert "Stop" not in fired
     assert set(fired) <= ({"StopFailure"} if version >= (2, 1) else set())
+    if version < MEASURED:
+        return
+    for status in (400, 500):
+        client.agent(repeat(api_error(status, "no such thing")), when=f"fail with {status}")
+        run = client.prompt(f"fail with {status}")
+        measures("exits", f"the model answers {status}", exit_code=run.exit_code)
 
 
 def test_subagent_fires_subagent_stop(claude_client: Any, hook_file: Any, tmp_path: Path, observe: Observe) -> None:

@@ -88,6 +88,8 @@ EVENTS = {
     "nulls": ({"cwd": None, "stop_hook_active": None, "session_id": None}, Event(cwd="")),
     "active as text": ({"cwd": "/p", "stop_hook_active": "true"}, Event(cwd="/p")),
     "active as number": ({"cwd": "/p", "stop_hook_active": 1}, Event(cwd="/p")),
+    "a name that is none": ({"cwd": "/p", "hook_event_name": []}, Event(cwd="/p", bare=True)),
+    "a name of names": ({"cwd": "/p", "hook_event_name": {"a": ["Stop"]}}, Event(cwd="/p", bare=True)),
     "wrong ids": ({"cwd": "/p", "session_id": 1, "turn_id": ["x"]}, Event(cwd="/p", bare=True, client="codex")),
     "unknown fields": ({"cwd": "/p", "other": {"deep": [1]}}, Event(cwd="/p", bare=True)),
 }

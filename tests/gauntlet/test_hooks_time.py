@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import assert_blocked
+from taskie.gauntlet import SHARE
 from taskie.protocol import BUDGET
 
 from .clocks import Clock
@@ -116,3 +117,23 @@ def test_a_run_by_hand_that_is_in_a_hurry_opens_no_gate(checks: Checks) -> None:
     done = checks.gauntlet.run("run", "--timeout", "60")
     assert done.exit_code == 1
     assert "Status: Infrastructure error" in done.stdout
+
+
+@pytest.mark.parametrize(("timeout", "warned"), [(SHARE, False), (SHARE + 0.5, True)])
+def test_validate_warns_of_one_that_allows_itself_more(gauntlet: Gauntlet, timeout: float, warned: bool) -> None:
+    gauntlet.check("slow", "true", timeout=timeout)
+    done = gauntlet.run("validate")
+    assert done.exit_code == 0
+    said = (
+        f"warning: .gauntlet/checks: check 'slow' has a timeout of {timeout:g} s, and the hook has {SHARE:g} s for all"
+    )
+    assert (said in done.stdout) is warned
+    assert done.stdout.endswith("0 errors, 1 warnings.\n" if warned else "Valid.\n")
+
+
+def test_no_run_warns_of_it(gauntlet: Gauntlet) -> None:
+    """By hand it has all the time it wants, and who waits for a stop has been told by `validate`."""
+    gauntlet.check("slow", "true", timeout=SHARE + 1)
+    gauntlet.write("work", "x\n")
+    done = gauntlet.run("run")
+    assert "timeout" not in done.stdout + done.stderr

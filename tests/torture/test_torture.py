@@ -15,7 +15,8 @@ from support import ROOT
 
 from taskie import cli
 from taskie.engines import ENGINES
-from tools.torture import places
+from tools.torture import places, written
+from tools.torture.__main__ import PARTS
 from tools.torture.results import Failure, Result, table
 from tools.torture.scenes import SCENES
 from tools.torture.stage import MADE, Point
@@ -45,6 +46,16 @@ def test_the_table_counts_failures_by_kind() -> None:
     assert "| sweep | 1,200 | 1,000 | 3: 2 lost, 1 hung | 7 |" in table([Result("sweep", 1200, 1000, failures, 7.2)])
 
 
+def test_the_last_run_has_numbers_in_each_row() -> None:
+    _, _, rest = written.PAGE.read_text(encoding="utf-8").partition(written.BEGIN)
+    head, _, *rows = rest.partition(written.END)[0].splitlines()
+    cells = [row.strip("| ").split(" | ") for row in rows]
+    assert {len(row) for row in cells} == {len(head.strip("| ").split(" | "))}
+    for part, tried, reached, *_ in cells:
+        assert part in PARTS
+        assert 0 < int(reached.replace(",", "")) <= int(tried.replace(",", ""))
+
+
 def test_a_few_inputs_of_every_fuzzer() -> None:
     done = torture("--only", "fuzz", "--inputs", "300", "--seconds", "60")
     assert "| fuzz | 3" in done.stdout, done.stderr
@@ -71,7 +82,8 @@ print(result.reached, result.kinds)
 """
 LEAVING = """
 from pathlib import Path
-from tools.torture import places
+from tools.torture import places, written
+from tools.torture.__main__ import PARTS
 places.adopt_orphans()
 ended = places.run(["sh", "-c", "sleep 60 & sleep 60 & exit 3"], cwd=Path("/"), env={"PATH": "/usr/bin:/bin"})
 print(ended.code, len(ended.survivors), len(places.children()))
