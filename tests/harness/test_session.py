@@ -135,6 +135,7 @@ REFUSED: dict[str, Any] = {
     "a prompt hook": ({"Stop": {"type": "prompt", "prompt": "Done?"}}, ["Done."], "type prompt"),
     "an if": ({"PreToolUse": {"command": "true", "if": "Bash(a|b)"}}, [bash("ls; ls")], "`if`"),
     "in the background": ({}, [tool("Bash", command="ls", run_in_background=True)], "in the background"),
+    "a glob below the project": ({}, [bash("mkdir sub; cd sub"), tool("Glob", pattern="sub/*")], "the pattern sub"),
     "an unmeasured event": ({"FileChanged": "true"}, ["Done."], "a hook at FileChanged"),
 }
 
