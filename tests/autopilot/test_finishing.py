@@ -56,6 +56,7 @@ class TestTheSteps:
         assert "final_test: /bin/sh -c ! grep -q broken src/app.py\nPASS" in said
         assert "1 task(s) of FTR-1:\n  1 greet: done, " in said
         assert f"not committed: {SPEC}\n" in said
+        assert "Commit what belongs to the work, leave what does not, and run `" in said
         assert at(done) == "branch_ready"
         commit_all(done)
         said = finish(done)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
 from autopilot.commits import head
 from autopilot.conftest import PATH, SPEC, Autopilot, committed, verify
+from taskie.autopilot import commits
 
 
 def foreign(loop: Autopilot) -> str:
@@ -70,3 +77,27 @@ def test_outside_a_repository_a_hash_is_taken_if_it_can_be_one(nothing: Autopilo
     )
     assert "a commit needs its hash" in nothing.refused("commit", "ok")
     nothing.advance("commit", "ok", hash="abcd")
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["slow", "hangs"])
+def test_a_git_that_takes_its_time(
+    loop: Autopilot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hangs: bool
+) -> None:
+    """It is waited for, and ended where it never answers: the commit is not taken unseen."""
+    loop.go_to("commit")
+    made = loop.commit_by_hand()
+    monkeypatch.setattr(commits, "GIT_SECONDS", 2.0 if hangs else 30.0)
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\n[ "$*" != "log -1 --format=%B {made}" ] || {{ echo $$ > {tmp_path}/pid; '
+        f'{"exec sleep 60" if hangs else "sleep 0.3"}; }}\nexec {shutil.which("git")} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setitem(loop.project.env, "PATH", f"{program.parent}:{loop.project.env['PATH']}")
+    if hangs:
+        assert "git log took too long" in loop.refused("commit", "ok", hash=made)
+    else:
+        loop.advance("commit", "ok", hash=made)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

@@ -210,6 +210,13 @@ class TestStatus:
             "running": None,
         }
 
+    def test_as_a_table(self, plan: Plan, taskie: Taskie) -> None:
+        plan.state.write(phase="create-tasks", next_phase="tasks-review")
+        heading, row = taskie("status").out.splitlines()[:2]
+        assert heading.split() == ["PLAN", "STAGE", "PHASE", "NEXT", "TASK", "REVIEWS", "CLEAN", "MODEL"]
+        assert row[heading.index("PHASE") :].split()[:3] == ["create-tasks", "tasks-review", "-"]
+        assert row[heading.index("STAGE") :].startswith("Task creation ")
+
     def test_what_the_reviews_came_to(
         self,
         plan: Plan,

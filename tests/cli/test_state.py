@@ -379,6 +379,12 @@ class TestBegin:
         assert all(cycle in text for cycle in CYCLES)
 
 
+def test_help_names_what_can_be_done_to_a_state(taskie: Taskie, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        taskie("state", "--help")
+    assert "get|set|begin|repair" in capsys.readouterr().out
+
+
 class TestConfigured:
     """`review.models` and `review.max_reviews` hold whichever command makes the state."""
 

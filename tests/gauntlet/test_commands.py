@@ -96,7 +96,9 @@ class TestRun:
             told.append(failing.stop().json["status"])
         assert told[0] == "failed"
         assert told[-1] == "retry_limit_exceeded"
+        assert "Runs left before the retry limit: 0\n" in failing.run("status").stdout
         assert failing.run("clean").exit_code == 0
+        assert "Runs left before the retry limit: 3\n" in failing.run("status").stdout
         failing.write("bad", "four")
         assert failing.stop().json["status"] == "failed"
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 
 import pytest
 
-from taskie.gauntlet import checks
+from pytest_taskie import Project
+from taskie.gauntlet import checks, fixing
 
 from .gates import Gauntlet
+from .test_looking import Asked
 
 ARGUMENTS = """python3 -c 'import json, sys; print(json.dumps(sys.argv[1:])); sys.exit("bad.py" in sys.argv)' {files}"""
 
@@ -253,6 +256,29 @@ class TestFix:
         assert answer["status"] == "failed"
         assert "check:.:lint: exit code 3; its fix took longer than 0." in answer["reason"]
         assert "    wrong\n" in answer["reason"]
+
+    def test_a_git_that_takes_its_time_is_waited_for(self, fixable: Gauntlet, project: Project, tmp_path: Path) -> None:
+        asked = Asked(tmp_path, project, 'case "$1" in status) sleep 0.3 ;; esac')
+        fixable.write("src/new.txt", "bad\n")
+        assert "check lint: its fix changed src/new.txt" in fixable.stop(env=asked.env).json["systemMessage"]
+
+    def test_a_git_that_hangs_is_ended(
+        self, gauntlet: Gauntlet, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nobody knows then what the fix has changed; the stop goes on."""
+        monkeypatch.setattr(fixing, "SECONDS", 0.5)
+        hangs = tmp_path / "hangs"
+        asked = Asked(tmp_path, project, f"[ ! -e {hangs} ] || {{ echo $$ >> {hangs}; exec sleep 60; }}")
+        command = f"cat {hangs} >> {tmp_path}/hung; rm -f {hangs}; test -e fixed"
+        gauntlet.check("lint", command, fix=f"touch fixed {hangs}")
+        answer = gauntlet.stop(env=asked.env).json
+        assert answer["status"] == "passed"
+        assert "check lint: its fix changed files that git could not be asked about" in answer["systemMessage"]
+        numbers = (tmp_path / "hung").read_text().split()
+        assert numbers
+        for number in numbers:
+            with pytest.raises(ProcessLookupError):
+                os.kill(int(number), 0)
 
     def test_files_in_the_fix_alone(self, gauntlet: Gauntlet) -> None:
         gauntlet.check("lint", "true", fix="sed {files}")

@@ -255,3 +255,12 @@ def test_review_command(reviewed: Gauntlet, fake_claude: FakeCli) -> None:
     assert reviewed.run("review", "quality").exit_code == 0
     assert reviewed.run("review", "nothing").exit_code == 2
     assert "check:.:lint" not in reviewed.state["gates"]
+
+
+def test_the_schema_of_an_answer_asks_for_what_is_needed(reviewed: Gauntlet, fake_claude: FakeCli) -> None:
+    fake_claude.outputs(client(PASS))
+    reviewed.stop()
+    argv = fake_claude.calls[0].argv
+    schema = json.loads(argv[argv.index("--json-schema") + 1])
+    assert schema["required"] == ["status", "violations"]
+    assert schema["properties"]["violations"]["items"]["required"] == ["file", "issue"]

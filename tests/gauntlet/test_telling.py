@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie import FakeCli
+from taskie.gauntlet import telling
 from taskie.gauntlet.errors_found import errors_in
 from taskie.gauntlet.telling import MAX_REASON, reason, shares
 from taskie.gauntlet.verdict import GateResult, RunResult
@@ -176,6 +177,19 @@ def test_the_room_is_shared(gauntlet: Gauntlet) -> None:
 )
 def test_shares(wanted: list[int], room: int, given: list[int]) -> None:
     assert shares(wanted, room) == given
+
+
+def test_a_gate_is_left_out_only_where_it_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    gates = tuple(GateResult(f"check:.:{name}", "failed", "exit code 1") for name in ("one", "two"))
+    result = RunResult("failed", "2 gates failed", gates=gates)
+    with monkeypatch.context() as none:
+        none.setattr(telling, "MAX_GATES", 0)
+        around = len(reason(result).replace("… and 2 more in the log.\n\n", "")) + 2
+    fits = around + sum(telling._told(gate).least + 2 for gate in gates)
+    for limit, left_out in ((fits, False), (fits - 1, True)):
+        monkeypatch.setattr(telling, "MAX_REASON", limit)
+        assert ("… and 1 more in the log." in reason(result)) is left_out
+        assert ("check:.:two" not in reason(result)) is left_out
 
 
 def test_long_advice_and_a_long_command_leave_room(gauntlet: Gauntlet) -> None:

@@ -333,3 +333,18 @@ def test_too_many_lanes_are_one_for_all_tasks(plan: Plan, report: Report) -> Non
     samples.write_journal(plan.path, [*plans, *tasks])
     lanes = read(report()).one("svg", class_="timeline").all("text", class_="lane")
     assert sorted(lane.text for lane in lanes) == ["Plan", "Tasks, one by one"]
+
+
+def test_between_two_long_reviews_is_the_time_from_the_end_of_one_to_the_beginning_of_the_other(
+    plan: Plan, report: Report
+) -> None:
+    moments = ("09:00", "09:50", "12:00")
+    samples.write_journal(plan.path, [samples.entry(at=f"2026-11-16T{at}:00Z", seconds=2400.0) for at in moments])
+    drawn = read(report()).one("svg", class_="timeline")
+    assert [pause.one("title").text for pause in drawn.all("g", class_="pause")] == ["1 h 30 min without a review"]
+
+
+def test_an_empty_file_is_said_to_be_empty(plan: Plan, report: Report) -> None:
+    plan.write("plan-review-1.md", "\n")
+    samples.write_journal(plan.path, [samples.entry(file="plan-review-1.md")])
+    assert "The file is empty." in read(report()).one("details", class_="review").text

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import Callable
 
 import pytest
+
+from taskie import arrival
 
 from .checkouts import CONFIG, Checkout, check
 
@@ -422,3 +426,28 @@ def test_a_patch_without_a_commit(theirs: Checkout, trusted: Checkout) -> None:
     trusted.git("apply", "patch")
     assert "you have not trusted" not in trusted.message()
     assert trusted.ran == ["two"]
+
+
+@pytest.mark.parametrize(("seconds", "asked"), [("0.3", False), ("60", True)], ids=["slow", "hangs"])
+def test_a_git_that_takes_its_time(
+    clone: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: str, asked: bool
+) -> None:
+    """It is waited for, and ended where it never answers: then nobody knows where the rule is from."""
+    monkeypatch.setattr(arrival, "SECONDS", 3.0)
+    clone.trust()
+    clone.commit(RULE, check("two"))
+    files = [(RULE, check("two").encode())]
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\ncase "$*" in *hash-object*) echo $$ > {tmp_path}/pid; exec {tmp_path}/wait "$@" ;; esac\n'
+        f'exec {shutil.which("git")} "$@"\n'
+    )
+    wait = tmp_path / "wait"
+    wait.write_text(f'#!/bin/sh\nsleep {seconds}\nexec {shutil.which("git")} "$@"\n')
+    for each in (program, wait):
+        each.chmod(0o755)
+    env = {**clone.env, "PATH": f"{program.parent}:{clone.env['PATH']}"}
+    assert arrival.came_by_git(str(clone.path), files, env, lambda _, data: b"one" in data) is asked
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -103,6 +104,14 @@ class TestLooking:
         assert clone.records == []
         clone.trust()
         assert f"{RULE} (trusted)" in clone.taskie("trust", "--show").out
+
+    def test_of_many_files_the_first_three_are_named(self, theirs: Checkout, clone: Checkout) -> None:
+        for name in ("more", "other", "third"):
+            theirs.write(f".gauntlet/checks/{name}.yml", check(name))
+        theirs.commit("README", "", "more rules")
+        clone.git("pull", "-q")
+        for said in (clone.message(), clone.taskie("status").out):
+            assert re.search(r"gauntlet \([^,()]+, [^,()]+, [^,()]+ and 2 more\)", said), said
 
     def test_the_list(self, clone: Checkout, tmp_path: Path) -> None:
         assert clone.taskie("trust", "--list").out == "Nothing is trusted anywhere.\n"

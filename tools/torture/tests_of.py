@@ -24,7 +24,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
         *("tests/plans/test_large_tables.py", "tests/autopilot/test_worktree.py", "tests/autopilot/test_unreported.py"),
     ),
     "pytest_taskie": (
-        *("tests/harness", "tests/docs/test_judging.py", "tests/docs/test_test_results.py"),
+        *("tests/harness", "tests/check", "tests/docs/test_judging.py", "tests/docs/test_test_results.py"),
         "tests/autopilot/test_recording.py",
     ),
 }
