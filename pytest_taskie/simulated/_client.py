@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_taskie._contract import contract, newest_measured
+from pytest_taskie._environment import without_proxies
 from pytest_taskie._events import Events
 from pytest_taskie._hook_entries import HooksFile
 from pytest_taskie._hooks_file import of_settings, read
@@ -140,11 +141,14 @@ class SimulatedClient:
         if text.startswith("/") or not text.strip():
             raise NotMeasuredHere("a slash command")
         session = str(uuid.uuid4())
-        environment = {**self.project.env, **env}
+        given = {**self.project.env, **env}
+        environment = without_proxies(given)
         home = Path(environment["HOME"])
         transcript = Transcript.empty(home, self.project.path, session)
         files = self._files(home)
-        place = Place(self.project, self._entrance, (contract("claude"),), patience, env, session, home)
+        # A variable that is not among them is taken away.
+        of_hooks = {name: environment.get(name) for name in {**given, **environment}}
+        place = Place(self.project, self._entrance, (contract("claude"),), patience, of_hooks, session, home)
         hooks = SessionHooks(files, place, session)
         for event in (*NEVER, *(["InstructionsLoaded"] if (self.project.path / "CLAUDE.md").exists() else ())):
             if hooks.any_for((event,)):
@@ -206,7 +210,8 @@ def _settings_in(file: Path) -> Mapping[str, Any]:
 
 
 def _check_settings(settings: Mapping[str, Any]) -> None:
-    others = [name for name in settings if name not in SETTINGS]
+    # Hooks without the word `hooks` around them are no settings, and the client passes them over.
+    others = [name for name in settings if name not in (*SETTINGS, *contract("claude").events)]
     if others:
         raise NotMeasuredHere(f"the settings {', '.join(others)}")
 

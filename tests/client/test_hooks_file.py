@@ -139,6 +139,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.in_both
 @pytest.mark.parametrize("text", TEXTS.values(), ids=list(TEXTS))
 @pytest.mark.parametrize("place", ["plugin", "settings"])
 def test_a_text_that_is_wrong(
