@@ -182,6 +182,10 @@ class Calling:
             at = self.course
             shell = Surroundings(at.project, at.home, at.hooks.session, at.env, at.hooks.place.entrance)
             return bash(given, at.cwd, shell)
+        pattern = str(given.get("pattern" if call.name == "Glob" else "glob", ""))
+        below = given.get("path") or self.course.cwd != self.course.project
+        if below and "/" in pattern.removeprefix("**/"):
+            raise NotMeasuredHere(f"the pattern {pattern} below the project's directory")
         return (glob if call.name == "Glob" else grep)(given, self.course.cwd)
 
     def _same_path(self, call: RunningCall) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import uuid
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_taskie._contract import contract, newest_measured
+from pytest_taskie._environment import without_proxies
 from pytest_taskie._events import Events
 from pytest_taskie._hook_entries import HooksFile
 from pytest_taskie._hooks_file import of_settings, read
@@ -34,6 +36,8 @@ TIMEOUT = 60.0
 # At these the client may run hooks on grounds that are not simulated.
 NEVER = ("FileChanged", "ConfigChange", "DirectoryAdded", "WorktreeCreate", "Setup", "Elicitation")
 HARMLESS_ARGS = ("--permission-mode", "default")
+# What of the settings is simulated, and what no hook notices.
+SETTINGS = ("hooks", "disableAllHooks", "$schema")
 
 
 @dataclass(frozen=True)
@@ -137,11 +141,14 @@ class SimulatedClient:
         if text.startswith("/") or not text.strip():
             raise NotMeasuredHere("a slash command")
         session = str(uuid.uuid4())
-        environment = {**self.project.env, **env}
+        given = {**self.project.env, **env}
+        environment = without_proxies(given)
         home = Path(environment["HOME"])
         transcript = Transcript.empty(home, self.project.path, session)
         files = self._files(home)
-        place = Place(self.project, self._entrance, (contract("claude"),), patience, env, session, home)
+        # A variable that is not among them is taken away.
+        of_hooks = {name: environment.get(name) for name in {**given, **environment}}
+        place = Place(self.project, self._entrance, (contract("claude"),), patience, of_hooks, session, home)
         hooks = SessionHooks(files, place, session)
         for event in (*NEVER, *(["InstructionsLoaded"] if (self.project.path / "CLAUDE.md").exists() else ())):
             if hooks.any_for((event,)):
@@ -177,7 +184,10 @@ class SimulatedClient:
         groups = hook_groups(self._hooks, None, self._settings.get("hooks", {}))
         local = self.project.path / ".claude"
         named = [home / ".claude" / "settings.json", local / "settings.json", local / "settings.local.json"]
-        of = [of_settings({**self._settings, "hooks": groups}), *(read(file) for file in named if file.exists())]
+        there = [file for file in named if file.exists()]
+        for settings in (self._settings, *map(_settings_in, there)):
+            _check_settings(settings)
+        of = [of_settings({**self._settings, "hooks": groups}), *map(read, there)]
         if self._settings.get("disableAllHooks") or any(
             p.kind == "hooks-disabled" for file in of for p in file.problems
         ):
@@ -188,6 +198,22 @@ class SimulatedClient:
         if any(file.modules for file in found):
             raise NotMeasuredHere("a plugin's functions in modules")
         return found
+
+
+def _settings_in(file: Path) -> Mapping[str, Any]:
+    """What a file of settings says; nothing where it cannot be read, which `read` reports."""
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    # Hooks without the word `hooks` around them are no settings, and the client passes them over.
+    others = [name for name in settings if name not in (*SETTINGS, *contract("claude").events)]
+    if others:
+        raise NotMeasuredHere(f"the settings {', '.join(others)}")
 
 
 def _check_args(args: Sequence[str]) -> None:

@@ -153,7 +153,19 @@ def _heard(results: list[HookResult], event: str) -> list[HookResult]:
     look at the others any more."""
     final = {"UserPromptSubmit": ("blocked", "stopped"), "PostToolUse": ("stopped",)}.get(event, ())
     last = next((n for n, result in enumerate(results, 1) if result.reading.outcome in final), None)
+    _refuse_race(results, event, final)
     return results[:last]
+
+
+def _refuse_race(results: Sequence[HookResult], event: str, final: Sequence[str]) -> None:
+    """Refuse what depends on which of several hooks ends first: the client itself does not go the same way twice."""
+    deciding = [result for result in results if result.reading.outcome in final]
+    words = {(result.reading.outcome, result.reason) for result in deciding}
+    if event == "UserPromptSubmit" and len(words) > 1:
+        raise NotMeasuredHere(f"which of {len(deciding)} hooks that end a prompt, each with words of its own, is first")
+    others = [result for result in results if result not in deciding] if len(deciding) == 1 else results
+    if deciding and any(result.system_message for result in others):
+        raise NotMeasuredHere(f"whether a message to the user comes before another hook ends the turn at {event}")
 
 
 def _refuse(entry: HookEntry, payload: Json) -> None:

@@ -74,7 +74,7 @@ def blocking(name: str, result: HookResult) -> str:
 
 
 def told_at_start(fired: Fired) -> list[str]:
-    """What hooks say at the start and at a prompt: plain words first, then contexts."""
+    """What hooks say at the session's start: plain words first, then the contexts as one."""
     plain, given = [], []
     for result in fired.results:
         if result.context and result.json is None:
@@ -83,3 +83,13 @@ def told_at_start(fired: Fired) -> list[str]:
             given.append(result.context)
     event = fired.event
     return [*plain, *([f"{event} hook additional context: " + "\n".join(given)] if given else [])]
+
+
+def told_at_prompt(fired: Fired) -> list[str]:
+    """What hooks say at a prompt: each by itself, in the order in which they have ended."""
+    found = []
+    for result in fired.results:
+        if result.context:
+            kind = "success" if result.json is None else "additional context"
+            found.append(f"{fired.name} hook {kind}: {result.context}")
+    return found

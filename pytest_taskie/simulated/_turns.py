@@ -15,7 +15,7 @@ from pytest_taskie.client._script import ApiError, Delay, Script, Shell, Structu
 from pytest_taskie.simulated._calls import Calling, Course, RunningCall
 from pytest_taskie.simulated._firing import Fired
 from pytest_taskie.simulated._refusing import NotMeasuredHere
-from pytest_taskie.simulated._telling import told_at_start, told_one_by_one
+from pytest_taskie.simulated._telling import told_at_prompt, told_at_start, told_one_by_one
 
 Json = Mapping[str, Any]
 FEEDBACK = "Stop hook feedback:\n"
@@ -40,7 +40,7 @@ class Turns:
         result = self._refused(asked, text)
         if result is None:
             self.course.talk.user(text)
-            self.course.talk.beside(*told_at_start(asked))
+            self.course.talk.beside(*told_at_prompt(asked))
             result = self._loop()
         self.course.fire("SessionEnd", reason="other")
         return result
@@ -50,8 +50,6 @@ class Turns:
         outcome = asked.together.outcome
         if outcome not in ("blocked", "stopped"):
             return None
-        if asked.having("blocked") and asked.having("stopped"):
-            raise NotMeasuredHere("a prompt that is blocked, and continue: false from another hook")
         if outcome == "stopped":
             told = f"Operation stopped by hook: {asked.stop_reason}"
         else:

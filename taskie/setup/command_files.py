@@ -17,7 +17,7 @@ from taskie.protocol import shown
 from taskie.setup import forms
 from taskie.setup.clients import ClientRow
 from taskie.setup.forms import Form
-from taskie.store import StoreError, read_regular, replace
+from taskie.store import StoreError, mode_of, read_regular, replace
 from taskie.terminal import say
 
 _MARK = re.compile(rb"(?:<!--|#) written by taskie install, sha256 ([0-9a-f]{64})(?: -->)?\n\Z")
@@ -113,7 +113,15 @@ def _content(path: str) -> bytes | None:
     try:
         return read_regular(path)
     except StoreError:
-        return b"" if os.path.lexists(path) else None
+        return b"" if _is_there(path) else None
+
+
+def _is_there(path: str) -> bool:
+    """Where the disk does not say, it may be, and would be written over."""
+    try:
+        return bool(mode_of(path))
+    except StoreError:
+        return True
 
 
 def _remove(folder: str, form: Form, keep: set[str]) -> int:

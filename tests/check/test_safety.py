@@ -58,6 +58,13 @@ def test_it_cannot_write_elsewhere(run: Run, home: Path, tmp_path: Path) -> None
     assert (home / "precious").read_text() == "mine"
 
 
+def test_it_cannot_make_anything_writable_again(run: Run) -> None:
+    code, out, err = run("grep CapEff /proc/self/status; mount -o remount,bind,rw /; touch /etc/x")
+    assert out.split() == ["CapEff:", "0" * 16], err
+    assert code != 0
+    assert not Path("/etc/x").exists()
+
+
 def test_its_home_is_not_the_users(run: Run, home: Path) -> None:
     _, out, _ = run('echo x > "$HOME/dropped"; cat "$HOME/precious"; echo "$HOME"')
     assert out.strip() != str(home)

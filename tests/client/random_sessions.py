@@ -22,7 +22,9 @@ MATCHERS = (
     *("[", "Task", ".*", "W", "^(?!Bash)"),
 )
 START_MATCHERS = ("startup", "resume", "startup|resume", "^start", "Bash")
-PERMISSIONS = ("deny", "ask", "allow")
+# Among the outputs, what ends a prompt, and what nobody has measured at the start.
+ENDING = (4, 5, 10)
+APPROVE = 6
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,17 @@ def specific(event: str, **fields: Any) -> dict[str, Any]:
 
 class Making:
     """Makes one scenario of one seed. `edits`: with edits of files that the model has not read, which older clients
-    refuse."""
+    refuse.
+
+    Left out, as the client itself decides it by a race: hooks that end a prompt in words of different kinds, where the
+    first to end is heard alone. And what is not measured: a file that is read again, `approve` at the session's start.
+    """
 
     def __init__(self, seed: int, *, edits: bool = True) -> None:
         self._random, self._edits = Random(seed), edits
         self._count = 0
+        self._ending: int | None = None
+        self._read: set[str] = set()
 
     def scenario(self) -> Scenario:
         settings, plugin = self._hooks(0.6), self._hooks(0.6)
@@ -118,7 +126,12 @@ class Making:
             ]
         if event == "MessageDisplay":
             made = made[:5]
-        return self._random.choice(made)()
+        picked = self._random.randrange(len(made))
+        if event == "SessionStart" and picked == APPROVE:
+            picked = 0
+        if event == "UserPromptSubmit" and picked in ENDING:
+            picked = self._ending = picked if self._ending is None else 0
+        return made[picked]()
 
     def _turn(self) -> Any:
         pick = self._random.choice
@@ -141,12 +154,21 @@ class Making:
             calls = [call for call in calls if call.name != "Edit"]
         kind = self._random.random()
         if kind < 0.1:
-            return ["First some words.", pick(calls)]
+            return ["First some words.", self._one_of(calls, text)]
         if kind < 0.2:
             return [tool("Write", file_path="w1", content="1"), tool("Write", file_path="w2", content="2")]
-        if kind < 0.3:
+        if kind < 0.3 and self._first_read("b.txt"):
             return [tool("Read", file_path="b.txt"), tool("Grep", pattern="alpha")]
-        return pick(calls)
+        return self._one_of(calls, text)
+
+    def _one_of(self, calls: list[Any], otherwise: Any) -> Any:
+        call = self._random.choice(calls)
+        return call if call.name != "Read" or self._first_read(call.input["file_path"]) else otherwise
+
+    def _first_read(self, name: str) -> bool:
+        first = name not in self._read
+        self._read.add(name)
+        return first
 
     def _bash(self) -> Any:
         commands = (

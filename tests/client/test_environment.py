@@ -33,6 +33,7 @@ def test_of_the_client(kind: str, request: pytest.FixtureRequest, tmp_path: Path
     }
 
 
+@pytest.mark.in_both
 def test_a_test_may_pass_what_it_names_but_no_proxy(claude_client: Any, project: Any, tmp_path: Path) -> None:
     project.pass_env("MY_VARIABLE", "*_PROXY", "*_proxy")
     client = claude_client(hooks={"Stop": f"echo $MY_VARIABLE,$HTTPS_PROXY > {tmp_path}/said"})

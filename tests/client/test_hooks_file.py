@@ -105,6 +105,7 @@ WRONG: dict[str, Any] = {
 }
 
 
+@pytest.mark.in_both
 @pytest.mark.parametrize("place", ["plugin", "settings"])
 def test_what_is_wrong_costs_the_rest_nothing(
     claude_client: type[ClaudeClient], project: Project, tmp_path: Path, place: str
@@ -138,6 +139,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.in_both
 @pytest.mark.parametrize("text", TEXTS.values(), ids=list(TEXTS))
 @pytest.mark.parametrize("place", ["plugin", "settings"])
 def test_a_text_that_is_wrong(

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
 from pytest_taskie import Project
+from pytest_taskie._hook_entries import HookEntry
+from pytest_taskie._hooks_running import Place
+from pytest_taskie._results import HookResult
 from pytest_taskie._running import entrance_of
 from pytest_taskie.client import ClaudeClient, Run, repeat, tool
 from pytest_taskie.simulated._client import SimulatedClient, Stage
@@ -52,8 +55,10 @@ def both(
     twin: Callable[..., SimulatedClient],
     tmp_path: Path,
     version: tuple[int, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Both:
-    """Run a scenario in both, and say where they differ; None if the simulation refuses it."""
+    """Run a scenario in both, and say where they differ; None if the simulation refuses it, or if it goes otherwise
+    where the hooks of one event end in the other order."""
 
     def compare(scenario: Scenario) -> list[str] | None:
         options: dict[str, Any] = {"settings": {"hooks": scenario.settings}}
@@ -65,25 +70,43 @@ def both(
             (root / "hooks" / "hooks.json").write_text(json.dumps({"hooks": scenario.plugin}))
             options["plugin"] = root
         simulated = twin(**options)
-        scenario.arrange(simulated.project.path)
+        backwards = twin(**options)
         try:
-            first = _run(simulated, scenario)
+            with monkeypatch.context() as patch:
+                patch.setattr(Place, "run", _forwards)
+                first = _run(simulated, scenario)
+                patch.setattr(Place, "run", _backwards)
+                turned = _run(backwards, scenario)
         except NotMeasuredHere as why:
             print(why)
             return None
-        scenario.arrange(project.path)
+        older = version < MEASURED
+        known = trace(first, simulated.project.path, older=older)
+        if differences(known, trace(turned, backwards.project.path, older=older)):
+            print("which of several hooks ends first decides, in the client too")
+            return None
         real = claude_client(**options)
         second = _run(real, scenario)
-        for client in (simulated, real):
+        for client in (simulated, backwards, real):
             # What is left over of the script is the same in both, or else the traces differ.
             client._script.agents.clear()
-        older = version < MEASURED
-        return differences(trace(first, simulated.project.path, older=older), trace(second, project.path, older=older))
+        return differences(known, trace(second, project.path, older=older))
 
     return compare
 
 
+def _forwards(place: Place, entries: Sequence[HookEntry], event: Any, where: str) -> list[tuple[int, HookResult]]:
+    """Run the hooks of an event one after the other."""
+    return [(at, place._run(entry, event, where, at)) for at, entry in enumerate(entries)]
+
+
+def _backwards(place: Place, entries: Sequence[HookEntry], event: Any, where: str) -> list[tuple[int, HookResult]]:
+    """The same, the last one first."""
+    return [(at, place._run(entries[at], event, where, at)) for at in reversed(range(len(entries)))]
+
+
 def _run(client: Any, scenario: Scenario) -> Run:
+    scenario.arrange(client.project.path)
     client.agent(*scenario.turns)
     run: Run = client.prompt("go on")
     return run

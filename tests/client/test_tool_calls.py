@@ -49,6 +49,7 @@ def test_the_parameters(claude_client: type[ClaudeClient], measures: Callable[..
         measures("parameters", name, fields=fields, required=required)
 
 
+@pytest.mark.in_both
 @pytest.mark.parametrize(("given", "words"), [({"comand": "ls"}, "comand"), ({"command": "ls", "x": 1}, "x")])
 def test_a_parameter_that_there_is_not_reaches_no_hook(
     claude_client: type[ClaudeClient], given: dict[str, object], words: str

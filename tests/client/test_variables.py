@@ -40,6 +40,7 @@ def test_which_variables_reach_a_hook(
     assert (seen["TASKIE_NUMBER"], seen["TASKIE_FLAG"]) == ("3", "true")
 
 
+@pytest.mark.in_both
 def test_a_project_can_silence_all_hooks_anyway(
     claude_client: Client, project: Project, tmp_path: Path, hook_file: Callable[..., str]
 ) -> None:

@@ -29,7 +29,9 @@ SHOWN = ("result", "subtype", "is_error", "terminal_reason", "num_turns")
 
 
 # Words that the client had not always.
-NEWER = re.compile(r"\n+This hook comes from the [\w@-]+ plugin\.| \(file state is current[^)]*\)")
+NEWER = re.compile(
+    r"\n+This hook comes from the [\w@-]+ plugin\.| \(file state is current[^)]*\)|PreToolUse:\w+ hook error: (?!\[)"
+)
 
 
 def trace(run: Run, project: Path, *, older: bool = False) -> dict[str, Any]:
@@ -118,7 +120,12 @@ def _of_hooks(text: str) -> list[str]:
     text = re.sub(r"</?system-reminder>", "\n\n", text)
     starts = [*(found.start() for found in OF_HOOKS.finditer(text)), len(text)]
     parts = [text[start:end].split("\n\n")[0].strip() for start, end in zip(starts, starts[1:])]
-    return ["\n".join(sorted(part.split("\n"))) if "additional context" in part else part for part in parts]
+    return [_in_any_order(part) if "additional context" in part else part for part in parts]
+
+
+def _in_any_order(part: str) -> str:
+    name, _, lines = part.partition(": ")
+    return "\n".join([name, *sorted(lines.split("\n"))])
 
 
 def _files(project: Path) -> dict[str, str]:

@@ -135,6 +135,7 @@ REFUSED: dict[str, Any] = {
     "a prompt hook": ({"Stop": {"type": "prompt", "prompt": "Done?"}}, ["Done."], "type prompt"),
     "an if": ({"PreToolUse": {"command": "true", "if": "Bash(a|b)"}}, [bash("ls; ls")], "`if`"),
     "in the background": ({}, [tool("Bash", command="ls", run_in_background=True)], "in the background"),
+    "a glob below the project": ({}, [bash("mkdir sub; cd sub"), tool("Glob", pattern="sub/*")], "the pattern sub"),
     "an unmeasured event": ({"FileChanged": "true"}, ["Done."], "a hook at FileChanged"),
 }
 
@@ -145,6 +146,26 @@ def test_what_nobody_has_measured_is_refused(session: Any, hooks: Any, turns: An
     client.agent(*turns)
     with pytest.raises(NotMeasuredHere, match=f"{words}.*run this test in the real client"):
         client.prompt("go")
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [({"continue": False, "stopReason": "Enough."}, "ends? a prompt"), ({"systemMessage": "Hello."}, "a message")],
+    ids=["continue false", "a message"],
+)
+def test_what_the_client_decides_by_a_race_is_refused(session: Any, other: Any, words: str) -> None:
+    client = session(hooks={"UserPromptSubmit": [prints({"decision": "block", "reason": "No."}), prints(other)]})
+    with pytest.raises(NotMeasuredHere, match=words):
+        client.prompt("go")
+
+
+def test_settings_that_are_not_simulated(session: Any, project: Project) -> None:
+    with pytest.raises(NotMeasuredHere, match="the settings env"):
+        session(settings={"env": {"A": "b"}}).prompt("go")
+    (project.path / ".claude").mkdir()
+    (project.path / ".claude" / "settings.json").write_text('{"env": {"A": "b"}}')
+    with pytest.raises(NotMeasuredHere, match="the settings env"):
+        session().prompt("go")
 
 
 def test_a_tool_that_nobody_has_allowed(session: Any) -> None:
