@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_taskie.check._checking import check, of_problems
+from pytest_taskie.check._lab import Lab, Preparation
 from pytest_taskie.check._room import Ground
 from pytest_taskie.check._rules import RULES, Flaw
 from pytest_taskie.check._settings import settings
@@ -66,3 +67,10 @@ def test_a_hooks_own_interpreter_may_be_missing(tmp_path: Path, finds: Finds) ->
     assert finds("missing-program", f"bash -c 'exec python3 \"{tmp_path}/it.py\"'", **words) == []
     guard = "jq -r .tool_input.command | grep -q rm && { echo no >&2; exit 2; }; exit 0"
     assert finds("missing-program", guard, **words)
+
+
+def test_the_pace_is_that_in_a_prepared_project(the_ground: Ground) -> None:
+    ((subject,), _) = read("[ -e LARGE ] && sleep 0.5; exit 0", event="PreToolUse", matcher="Bash")
+    lab = Lab(the_ground, subject, Preparation(seed="touch LARGE"))
+    own, _ = lab.pace(lab.ordinary[0].situation, 1)
+    assert own >= 0.5

@@ -100,3 +100,14 @@ def test_the_projects_files_are_seen_and_stay(run: Run, tmp_path: Path) -> None:
     assert "    mine" in out
     assert "project/mine" in out
     assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_a_plugins_hook_finds_a_project_with_a_commit(run: Run, tmp_path: Path) -> None:
+    command = "cat README.md; git log --format=%s; git status --short"
+    hooks = {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}
+    (tmp_path / "p" / ".claude-plugin").mkdir(parents=True)
+    (tmp_path / "p" / ".claude-plugin" / "plugin.json").write_text('{"name": "p"}')
+    (tmp_path / "p" / "hooks").mkdir()
+    (tmp_path / "p" / "hooks" / "hooks.json").write_text(json.dumps({"hooks": hooks}))
+    code, out, _ = run("p/hooks/hooks.json#0", "Stop")
+    assert (code, out.partition("stdout:\n")[2].splitlines()[:2]) == (0, ["    # Greeting", "    Begin"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from taskie.variables import config_home, set_by_project, untrusted, users_own
+from taskie.variables import config_home, in_ci, set_by_project, untrusted, users_own
 
 NAMES = [
     *("TASKIE_PYTHON", "TASKIE_TRUST", "GAUNTLET_STOP_HOOK_ENABLED", "GIT_CONFIG_COUNT"),
@@ -125,3 +125,10 @@ def test_of_a_path_what_leads_out_of_the_project(root: Path, tmp_path: Path) -> 
     assert warning == f"{root}/.claude/settings.json: PATH is only taken as far as it leads out of the project"
     assert users_own(env, {}, str(root)) == (env, []), "your own stays as it is"
     assert users_own({"PATH": "/usr/bin"}, {"PATH": "/file"}, str(root)) == ({"PATH": "/usr/bin"}, [])
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1", True), ("TRUE", True), ("yes", True), ("0", False), ("", False)])
+def test_a_run_in_ci_is_said_by_the_environment_and_not_by_the_project(root: Path, value: str, expected: bool) -> None:
+    assert in_ci({"CI": value}, str(root)) is expected
+    settings(root, {"env": {"CI": value}})
+    assert in_ci({"CI": value}, str(root)) is False
