@@ -251,7 +251,7 @@ def test_check_needs_a_clone(
 
 def test_check_in_a_clone(cached: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["check", "codex@0.1.0"]) == 1
-    assert "the contract suite is about Claude Code" in capsys.readouterr().err
+    assert "codex 0.1.0 is not installed" in capsys.readouterr().err
 
 
 def test_check_needs_something_to_check(
@@ -261,7 +261,7 @@ def test_check_needs_something_to_check(
     for argv, says in (
         ([], "no version is installed"),
         (["2.1.0"], "is not installed"),
-        (["codex"], "about Claude Code"),
+        (["codex"], "a real codex is not installed"),
     ):
         assert command.main(["check", *argv]) == 1
         assert says in capsys.readouterr().err

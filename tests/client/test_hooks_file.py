@@ -11,7 +11,7 @@ import pytest
 
 from pytest_taskie import Project
 from pytest_taskie._hooks_file import read
-from pytest_taskie.client import ClaudeClient, tool
+from pytest_taskie.client import ClaudeClient, repeat, tool
 
 pytestmark = pytest.mark.client
 
@@ -55,7 +55,7 @@ def test_matchers(claude_client: type[ClaudeClient], project: Project, tmp_path:
     settings.write_text(json.dumps({"hooks": hooks}))
     client = claude_client(settings={"hooks": hooks})
     agent = tool("Agent", description="Look", prompt="sub: look", subagent_type="general-purpose")
-    client.agent(tool("Bash", command="git status", description="x"), agent, "Done.")
+    client.agent(tool("Bash", command="git status", description="x"), agent, repeat("Done."))
     client.agent("Looked.", when="sub: look")
     run = client.prompt("go on")
 
