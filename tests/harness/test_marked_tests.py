@@ -23,8 +23,11 @@ OTHER_SUBJECTS = {
     "core/test_imports.py": "what the hook imports",
     "docs/test_readme.py": "the README",
     "faults/test_stdin.py": "the event",
+    "faults/test_unseen.py": "what the disk does not say",
+    "hook/test_other_clients.py": "what other clients send and take",
     "hook/test_shell_start.py": "the shell script before Python",
     "support/test_commands.py": "how the tests run a command",
+    "torture/test_parsers.py": "every parser",
 }
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
