@@ -211,7 +211,7 @@ class Inside:
         return found
 
     def _start(self, number: int, run: dict[str, Any]) -> HookChild:
-        out, err = (open(f"{self._room}/.{name}{number}", "w+b") for name in ("out", "err"))  # noqa: SIM115
+        out, err = (open(f"{self._room}/.{name}{number}", "w+b") for name in ("out", "err"))  # noqa: SIM115 - HookChild closes
         given, pipe = os.pipe()
         child = os.fork()
         if child == 0:

@@ -151,11 +151,9 @@ class Lab:
             return False
         return True
 
-    def event(
-        self, situation: Situation, project: Path, number: int, transcript: object = "/t.jsonl"
-    ) -> dict[str, Any]:
+    def event(self, situation: Situation, project: Path, number: int, transcript: str = "/t.jsonl") -> dict[str, Any]:
         where = project / SUB if situation.subdirectory else project
-        events = Events(cwd=where, session_id=self._session, transcript_path=transcript)  # type: ignore[arg-type]
+        events = Events(cwd=where, session_id=self._session, transcript_path=transcript)
         fields = _here(dict(situation.fields), str(project))
         if situation.stops > 1 and number:
             fields["stop_hook_active"] = True
@@ -279,8 +277,9 @@ class Lab:
 
     def _limit(self) -> float:
         limit = self.subject.entry.get("timeout")
-        given = isinstance(limit, (int, float)) and not isinstance(limit, bool) and limit > 0
-        return min(self._seconds, float(limit)) if given else self._seconds  # type: ignore[arg-type]
+        if isinstance(limit, (int, float)) and not isinstance(limit, bool) and limit > 0:
+            return min(self._seconds, float(limit))
+        return self._seconds
 
     def _room(self, situation: Situation) -> Room:
         subject = self.subject

@@ -47,7 +47,7 @@ class TestFix:
     def test_the_answer_counts(self, answer: str, changed: bool, plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         before = texts(plugin)
         terminal = io.StringIO(answer)
-        terminal.isatty = lambda: True  # type: ignore[method-assign]
+        terminal.isatty = lambda: True  # type: ignore[method-assign]  # a person is there
         monkeypatch.setattr("sys.stdin", terminal)
         cli.main(["check", "--fix", *RULES])
         assert (texts(plugin) != before) is changed

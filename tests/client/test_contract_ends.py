@@ -81,7 +81,7 @@ def script(folder: Path, name: str, text: str) -> str:
 
 @others
 def test_a_hook_that_blocks_for_ever(any_client: AnyClient, tmp_path: Path, finds: Finds) -> None:
-    kind = any_client._bench.installation.kind  # type: ignore[union-attr]
+    kind = any_client._bench.installation.kind  # type: ignore[union-attr]  # the fixture's class has one
     enough = ENOUGH[kind]
     hook = FOR_EVER.format(folder=shlex.quote(str(tmp_path)), enough=enough, flood=FLOOD)
     client = any_client(hooks={"Stop": script(tmp_path, "hook.sh", hook)}, wrap_hooks=False)  # type: ignore[call-arg]
@@ -101,7 +101,7 @@ def test_a_hook_that_blocks_for_ever(any_client: AnyClient, tmp_path: Path, find
 
 @others
 def test_a_hook_past_its_time(any_client: AnyClient, tmp_path: Path, finds: Finds) -> None:
-    kind = any_client._bench.installation.kind  # type: ignore[union-attr]
+    kind = any_client._bench.installation.kind  # type: ignore[union-attr]  # the fixture's class has one
     limit = {"timeout": SECOND.get(kind, 1)}
     deaf = script(tmp_path, "deaf.sh", DEAF.format(folder=shlex.quote(str(tmp_path))))
     hooks = {
@@ -133,7 +133,7 @@ def test_a_hook_past_its_time(any_client: AnyClient, tmp_path: Path, finds: Find
 
 @others
 def test_settings_that_the_client_cannot_read(any_client: AnyClient, tmp_path: Path, finds: Finds) -> None:
-    kind = any_client._bench.installation.kind  # type: ignore[union-attr]
+    kind = any_client._bench.installation.kind  # type: ignore[union-attr]  # the fixture's class has one
     for at, name in enumerate(SPOILED[kind]):
         ran = tmp_path / f"ran-{at}"
         spoiled, done, asked = start_with_spoiled(any_client, name, f"touch {shlex.quote(str(ran))}")
